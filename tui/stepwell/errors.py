@@ -1,0 +1,42 @@
+"""Every error that Stepwell raises on purpose.
+
+StepwellError             its text is one line that names the cause and the remedy
+├── NotFoundError         no such run, step or path (exit status 1)
+├── UsageError            the words of a command or an argument are off
+├── DatabaseError         no connection, no schema, too few rights
+├── InvalidFileError      a file that no importer can take
+└── RecordingError        a step could not be recorded, so its call was not made
+    └── EncodingError     a value that cannot be stored exactly
+"""
+
+
+class StepwellError(Exception):
+    """Base of all. `exit_status` is what the command line exits with when it gets this far."""
+
+    exit_status = 2
+
+
+class NotFoundError(StepwellError):
+    """No such run, step or path."""
+
+    exit_status = 1
+
+
+class UsageError(StepwellError):
+    """A command, a flag, an address or an argument that makes no sense."""
+
+
+class DatabaseError(StepwellError):
+    """The database cannot be reached, lacks the schema, is too old or forbids what is needed."""
+
+
+class InvalidFileError(StepwellError):
+    """A file that no importer takes; the text names its line or path."""
+
+
+class RecordingError(StepwellError):
+    """A step could not be recorded. Raised before the call is made, or instead of handing out its result."""
+
+
+class EncodingError(RecordingError):
+    """A value that cannot be stored so that it comes back equal."""
