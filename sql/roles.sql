@@ -1,0 +1,19 @@
+-- Two roles, each just enough for its job. Run once as the owner of the tables, after the schema:
+--     psql -f sql/roles.sql
+-- then:  GRANT stepwell_recorder TO my_agent;  GRANT stepwell_debugger TO alice;
+-- Grants hold for the schema that comes first in the search_path.
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'stepwell_recorder') THEN
+        CREATE ROLE stepwell_recorder NOLOGIN;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'stepwell_debugger') THEN
+        CREATE ROLE stepwell_debugger NOLOGIN;
+    END IF;
+    EXECUTE format('GRANT USAGE ON SCHEMA %I TO stepwell_recorder, stepwell_debugger', current_schema());
+END $$;
+
+GRANT SELECT, INSERT, UPDATE ON agent_steps, agent_runs TO stepwell_recorder;
+GRANT SELECT ON stepwell_migrations TO stepwell_recorder;
+GRANT SELECT ON agent_steps, agent_runs, stepwell_migrations TO stepwell_debugger;

@@ -1,0 +1,109 @@
+"""Runs and steps as values. A head is what a list needs of them; payloads are read when they are shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+LLM_CALL = "llm_call"
+TOOL_CALL = "tool_call"
+STATE_UPDATE = "state_update"
+
+
+@dataclass(frozen=True, slots=True)
+class StepHead:
+    """One step without its payloads.
+
+    Everything after `has_output` is None where the table or the row does not hold it: it is shown as
+    missing, never guessed. `number` is the row's own `step_number`: it may have gaps and may not begin at 1.
+    """
+
+    number: int
+    type: str
+    has_output: bool = False
+    created: datetime | None = None
+    seed: int | None = None
+    agent: str | None = None
+    name: str | None = None
+    parent: int | None = None
+    started: datetime | None = None
+    finished: datetime | None = None
+    finished_order: int | None = None
+    error: str | None = None
+    """`Type: message`, of any length and content."""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    finish_reason: str | None = None
+    call_hash: int | None = None
+    """Of a finished tool call: equal for the same name, arguments and result."""
+
+    @property
+    def in_doubt(self) -> bool:
+        """Recorded before it was applied and never confirmed (or, in a live run, still running)."""
+        return not self.has_output and self.error is None and self.finished is None
+
+    @property
+    def duration(self) -> timedelta | None:
+        if self.started is None or self.finished is None:
+            return None
+        return self.finished - self.started
+
+    @property
+    def time(self) -> datetime | None:
+        """When it began, as far as is known."""
+        return self.started or self.created
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The same cycle of `period` tool calls again and again, from step `first` to step `last`."""
+
+    name: str
+    first: int
+    last: int
+    period: int
+    laps: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunHead:
+    """One row of the list of runs.
+
+    `status` is `running`, `died`, `ok`, `failed`, or `unknown` for a run of which only the bare steps exist.
+    """
+
+    run_id: UUID
+    status: str
+    name: str | None = None
+    tags: Mapping[str, object] = field(default_factory=dict)
+    steps: int = 0
+    unfinished: int = 0
+    """Steps begun and not finished: in doubt when the run is not running."""
+    unfinished_name: str | None = None
+    unfinished_number: int | None = None
+    agents: tuple[str, ...] = ()
+    started: datetime | None = None
+    finished: datetime | None = None
+    error: str | None = None
+    loop: Loop | None = None
+    source: str | None = None
+
+    @property
+    def in_doubt(self) -> bool:
+        return self.unfinished > 0 and self.status != "running"
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What a step was given and gave, as the JSON text that Postgres holds.
+
+    `output` None is the SQL NULL of a step that never finished; the text `null` is a call that returned None.
+    The `…_exact` texts hold what JSONB could not keep (`core.codec`).
+    """
+
+    number: int
+    input: str | None = None
+    output: str | None = None
+    input_exact: str | None = None
+    output_exact: str | None = None
+    error: str | None = None
