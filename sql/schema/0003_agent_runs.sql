@@ -3,7 +3,7 @@
 CREATE TABLE IF NOT EXISTS agent_runs (
     run_id      UUID PRIMARY KEY,
     name        TEXT,
-    status      TEXT NOT NULL DEFAULT 'running' CHECK (status IN ('running', 'ok', 'failed')),
+    status      TEXT DEFAULT 'running' CHECK (status IN ('running', 'ok', 'failed')), -- NULL: written by hand, not known
     tags        JSONB,
     steps       INT NOT NULL DEFAULT 0,     -- how many have begun: the last step_number
     finished    INT NOT NULL DEFAULT 0,     -- how many have finished: the last finished_order; fewer than steps means in doubt or running

@@ -91,5 +91,5 @@ class _Missing:
 
 
 MISSING = _Missing()
-SHARED = "shared"
+SHARED = "(shared)"
 """Scope of the state that all agents of a run have in common."""

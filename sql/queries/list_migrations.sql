@@ -1,0 +1,1 @@
+SELECT version FROM stepwell_migrations ORDER BY version

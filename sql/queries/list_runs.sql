@@ -1,0 +1,35 @@
+-- A page of runs, newest first, after the one that started at %(started)s; %(text)s is part of a name or begins an id.
+-- A recorder holds an advisory lock on the first eight bytes of the id of each run that it has open.
+WITH alive AS MATERIALIZED (
+    SELECT (classid::bigint << 32) | objid::bigint AS key
+    FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 1
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+), page AS (
+    SELECT run_id, name, tags, steps, steps - finished AS unfinished, agents, started_at, finished_at,
+           CASE WHEN error IS NOT NULL THEN concat_ws(': ', error ->> 'type', error ->> 'message') END AS error,
+           loop, source, state.status
+    FROM agent_runs
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN status = 'running' AND NOT pg_is_in_recovery()
+                     AND ('x' || left(replace(run_id::text, '-', ''), 16))::bit(64)::bigint
+                         NOT IN (SELECT key FROM alive)
+                    THEN 'died' ELSE coalesce(status, 'unknown') END AS status
+    ) AS state
+    WHERE (%(started)s::timestamptz IS NULL OR (started_at, run_id) < (%(started)s, %(run_id)s::uuid))
+      AND (%(text)s = '' OR name ILIKE '%%' || %(pattern)s || '%%' OR run_id::text LIKE %(pattern)s || '%%')
+      AND (NOT %(failed)s OR (agent_runs.status <> 'ok' AND state.status IN ('failed', 'died')))
+    ORDER BY started_at DESC, run_id DESC
+    LIMIT %(limit)s
+)
+SELECT page.*, open.step_number AS unfinished_number, coalesce(open.name, open.step_type) AS unfinished_name
+FROM page
+LEFT JOIN LATERAL (
+    SELECT step_number, name, step_type
+    FROM agent_steps
+    WHERE page.unfinished > 0 AND run_id = page.run_id AND step_number > page.steps - 200
+      AND output IS NULL AND error IS NULL AND finished_at IS NULL
+    ORDER BY step_number DESC
+    LIMIT 1
+) AS open ON true
+ORDER BY started_at DESC, run_id DESC

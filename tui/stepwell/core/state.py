@@ -1,0 +1,218 @@
+"""The state of an agent: differences between whole states, and folding them up again.
+
+Values are JSON values or whatever else the codec keeps; only plain dicts and lists are looked into.
+A recorded difference is a JSON value of its own, `{"$patch": [op, …]}`, each op one of
+`{"set": path, "to": value}`, `{"unset": path}`, `{"cut": path, "to": length}`; a path is a list of keys and
+indexes, and setting the index one past the end of a list appends. Nothing in it deletes by being null.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from stepwell.core import codec
+from stepwell.core.world import MISSING, Change
+
+PATCH = "$patch"
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StateStep:
+    """A finished `state_update`: its payload as JSON values, `has_input` False for the SQL NULL."""
+
+    number: int
+    scope: str | None
+    input: object
+    output: object
+
+
+@dataclass(slots=True)
+class Folded:
+    """What folding came to. Owned by the fold until it returns it."""
+
+    states: dict[str | None, object] = field(default_factory=dict)
+    set_at: dict[str | None, dict[str, int]] = field(default_factory=dict)
+    changed: tuple[Change, ...] = ()
+    odd: dict[int, str] = field(default_factory=dict)
+    count: int = 0
+
+
+def same(a: object, b: object) -> bool:
+    """Equality as it is stored: 1, True and 1.0 differ, and so does another order of keys."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict) and isinstance(b, dict):
+        return len(a) == len(b) and all(
+            key == other and same(value, a_value)
+            for (key, value), (other, a_value) in zip(a.items(), b.items(), strict=True)
+        )
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(same(v, w) for v, w in zip(a, b, strict=True))
+    if a is None or isinstance(a, str | int):
+        return a == b
+    return codec.encode(a) == codec.encode(b)
+
+
+def diff(old: object, new: object) -> list[dict[str, object]]:
+    """The ops that turn `old` (which may be MISSING) into `new`, key order included."""
+    return list(_diff((), old, new))
+
+
+def _diff(path: Path, old: object, new: object) -> Iterator[dict[str, object]]:
+    if _is_object(old) and _is_object(new) and _keeps_order(old, new):
+        for key in old:
+            if key not in new:
+                yield {"unset": [*path, key]}
+        for key, value in new.items():
+            yield from _diff((*path, key), old.get(key, MISSING), value)
+    elif type(old) is list and type(new) is list:
+        if len(new) < len(old):
+            yield {"cut": [*path], "to": len(new)}
+        for index, value in enumerate(new):
+            yield from _diff((*path, index), old[index] if index < len(old) else MISSING, value)
+    elif not same(old, new):
+        yield {"set": [*path], "to": new}
+
+
+def _is_object(value: object) -> TypeGuard[dict[str, object]]:
+    return type(value) is dict and all(type(key) is str for key in value)
+
+
+def _keeps_order(old: Mapping[str, object], new: Mapping[str, object]) -> bool:
+    """Whether unsetting and then appending leaves the keys in the order of `new`."""
+    kept = [key for key in old if key in new]
+    return kept == list(new)[: len(kept)]
+
+
+def paths(ops: Sequence[Mapping[str, object]]) -> list[str]:
+    """What the ops change, as text: `$.plan[2]`."""
+    return [path_text(tuple(_path(op))) for op in ops]
+
+
+def path_text(path: Path) -> str:
+    """`$.plan[2]`; a key that is no plain word is quoted as in JSONPath: `$["a b"]`."""
+    parts = ["$"]
+    for part in path:
+        if isinstance(part, int):
+            parts.append(f"[{part}]")
+        elif part.isidentifier():
+            parts.append(f".{part}")
+        else:
+            escaped = part.replace("\\", "\\\\").replace('"', '\\"')
+            parts.append(f'["{escaped}"]')
+    return "".join(parts)
+
+
+def _path(op: Mapping[str, object]) -> list[str | int]:
+    for kind in ("set", "unset", "cut"):
+        path = op.get(kind)
+        if isinstance(path, list):
+            return path
+    raise ValueError("an op without a path")
+
+
+def apply(state: object, op: Mapping[str, object]) -> object:
+    """`state` with one op applied; containers on the path are copied, the rest is shared.
+
+    Raises ValueError, KeyError, IndexError or TypeError where the path leads nowhere.
+    """
+    return _apply(state, _path(op), op)
+
+
+def _apply(node: object, path: list[str | int], op: Mapping[str, object]) -> object:
+    if not path:
+        return _at_end(node, op)
+    key, rest = path[0], path[1:]
+    if isinstance(node, dict) and isinstance(key, str):
+        if not rest and "unset" in op:
+            return {k: v for k, v in node.items() if k != key}
+        return {**node, key: _apply(node.get(key, MISSING), rest, op)}
+    if isinstance(node, list) and isinstance(key, int) and 0 <= key <= len(node):
+        child = node[key] if key < len(node) else MISSING
+        return [*node[:key], _apply(child, rest, op), *node[key + 1 :]]
+    raise ValueError(f"no {key!r} there")
+
+
+def _at_end(node: object, op: Mapping[str, object]) -> object:
+    if "set" in op:
+        return op["to"]
+    length = op.get("to")
+    if "cut" in op and isinstance(node, list) and isinstance(length, int):
+        return node[:length]
+    if "unset" in op:
+        return MISSING
+    raise ValueError("nothing there to cut")
+
+
+def merge_patch(state: object, patch: object) -> object:
+    """RFC 7396: objects are merged key by key, null deletes, anything else replaces."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(state) if isinstance(state, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge_patch(merged.get(key), value)
+    return merged
+
+
+def fold(steps: Sequence[StateStep], number: int) -> Folded:
+    """Fold the steps in the order given; `changed` is what step `number` did, if it is among them."""
+    folded = Folded()
+    for step in steps:
+        old = folded.states.get(step.scope, MISSING)
+        new, why = step_effect(old, step)
+        if why:
+            folded.odd[step.number] = why
+        folded.states[step.scope] = new
+        folded.count += 1
+        _note_keys(folded.set_at.setdefault(step.scope, {}), old, new, step.number)
+        if step.number == number:
+            folded.changed = tuple(_changes(step.scope, (), old, new))
+    for scope in [scope for scope, state in folded.states.items() if state is MISSING]:
+        del folded.states[scope]
+    return folded
+
+
+def step_effect(old: object, step: StateStep) -> tuple[object, str | None]:
+    """The state after one step, and a few words where the step was not what it claims to be."""
+    ops = step.input.get(PATCH) if isinstance(step.input, dict) and len(step.input) == 1 else None
+    if isinstance(ops, list):
+        try:
+            new = old
+            for op in ops:
+                new = apply(new, op)
+        except (AttributeError, ValueError, TypeError) as problem:
+            return old, f"its patch does not fit the state before it ({problem})"
+        return new, None
+    if isinstance(step.output, dict):
+        return merge_patch(old, step.output), None
+    return step.output, "not an object: it replaces the state" if old is not MISSING else None
+
+
+def _note_keys(set_at: dict[str, int], old: object, new: object, number: int) -> None:
+    before = old if isinstance(old, dict) else {}
+    after = new if isinstance(new, dict) else {}
+    for key in [key for key in set_at if key not in after]:
+        del set_at[key]
+    for key, value in after.items():
+        if value is not before.get(key, MISSING) and not same(value, before.get(key, MISSING)):
+            set_at[key] = number
+
+
+def _changes(scope: str | None, path: Path, old: object, new: object) -> Iterator[Change]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            yield from _changes(scope, (*path, key), old.get(key, MISSING), new.get(key, MISSING))
+    elif isinstance(old, list) and isinstance(new, list):
+        for index in range(max(len(old), len(new))):
+            yield from _changes(
+                scope,
+                (*path, index),
+                old[index] if index < len(old) else MISSING,
+                new[index] if index < len(new) else MISSING,
+            )
+    elif not same(old, new):
+        yield Change(scope, path, old, new)

@@ -1,0 +1,41 @@
+"""Bring a database to the newest schema, once, however many start at the same time."""
+
+import psycopg
+from psycopg.rows import scalar_row
+
+from stepwell.errors import DatabaseError
+from stepwell.store.queries import query, schema_files
+
+
+def migrate(conninfo: str) -> list[int]:
+    """Apply what is missing, in one transaction; the versions applied, none when all was there.
+
+    Raises DatabaseError where the role may not, psycopg.OperationalError where nothing answers.
+    """
+    with psycopg.connect(conninfo, application_name="stepwell") as connection:
+        return migrate_on(connection)
+
+
+def migrate_on(connection: psycopg.Connection) -> list[int]:
+    """The same on a connection that is not in a transaction."""
+    try:
+        with connection.transaction():
+            connection.execute(query("lock_migrations"))
+            there = applied(connection)
+            missing = [(version, text) for version, text in schema_files() if version not in there]
+            for _, text in missing:
+                connection.execute(text)
+    except psycopg.errors.InsufficientPrivilege as problem:
+        raise DatabaseError(
+            f"{connection.info.user} may not create the tables in {connection.info.dbname}"
+            f" ({problem.diag.message_primary}); run `stepwell init` as their owner"
+        ) from problem
+    return [version for version, _ in missing]
+
+
+def applied(connection: psycopg.Connection) -> set[int]:
+    """Versions that this database has."""
+    if connection.execute("SELECT to_regclass('stepwell_migrations')").fetchone() == (None,):
+        return set()
+    with connection.cursor(row_factory=scalar_row) as cursor:
+        return set(cursor.execute(query("list_migrations")).fetchall())

@@ -1,0 +1,226 @@
+"""Rows to values. Every function here wants a connection that may only be read, and leaves its transaction alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+
+from stepwell.core.steps import Loop, Payload, RunHead, StepHead
+from stepwell.errors import DatabaseError, NotFoundError, UsageError
+from stepwell.store.queries import query
+
+Row = dict[str, Any]
+FEW = 100_000
+"""Up to so many runs are counted exactly."""
+
+
+def rows(connection: psycopg.Connection, name: str, **parameters: object) -> list[Row]:
+    """All rows of one query as dicts, without a prepared statement, so that poolers do no harm."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query(name), parameters, prepare=False).fetchall()
+
+
+def has_runs_table(connection: psycopg.Connection) -> bool:
+    """Whether runs have rows of their own here. Raises DatabaseError where there is no agent_steps either."""
+    row = connection.execute(query("read_tables")).fetchone()
+    assert row is not None
+    steps, runs, user, database, path = row
+    if not steps:
+        raise DatabaseError(
+            f"no table agent_steps in database {database} as {user} (search_path: {path});"
+            " create it: stepwell init; example: stepwell demo"
+        )
+    return bool(runs)
+
+
+def list_runs(
+    connection: psycopg.Connection,
+    *,
+    limit: int,
+    after: RunHead | None = None,
+    text: str = "",
+    failed: bool = False,
+) -> list[RunHead]:
+    """A page of runs, newest first, following `after`. `failed` keeps those that failed or died."""
+    pattern = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    page = {
+        "started": after.started if after else None,
+        "run_id": after.run_id if after else None,
+        "pattern": pattern,
+        "limit": limit,
+    }
+    if not has_runs_table(connection):
+        found = [] if failed else rows(connection, "list_bare_runs", first=None, last=None, **page)
+        return [_bare_run(row) for row in found]
+    return [_run(row) for row in rows(connection, "list_runs", text=text, failed=failed, **page)]
+
+
+def count_runs(connection: psycopg.Connection) -> tuple[int, bool] | None:
+    """How many runs there are and whether that was counted (else estimated); None for a bare table."""
+    if not has_runs_table(connection):
+        return None
+    row = connection.execute(query("estimate_runs"), {"bound": FEW}).fetchone()
+    assert row is not None
+    return int(row[0]), bool(row[1])
+
+
+def find_run(connection: psycopg.Connection, prefix: str) -> RunHead:
+    """The one run whose id begins so; `@failed` and `@last` are the newest failed and the newest run.
+
+    Raises NotFoundError for none, UsageError for several or for what cannot begin an id.
+    """
+    if prefix in ("@failed", "@last"):
+        found = list_runs(connection, limit=1, failed=prefix == "@failed")
+        if not found:
+            raise NotFoundError(
+                "no run has failed here" if prefix == "@failed" else "no run is recorded here"
+            )
+        return found[0]
+    first, last = id_range(prefix)
+    found = []
+    if has_runs_table(connection):
+        found = [_run(row) for row in rows(connection, "find_runs", first=first, last=last, limit=6)]
+    if not found:
+        bare = rows(
+            connection,
+            "list_bare_runs",
+            first=first,
+            last=last,
+            started=None,
+            run_id=None,
+            pattern="",
+            limit=6,
+        )
+        found = [_bare_run(row) for row in bare]
+    if not found:
+        raise NotFoundError(f"no run's id begins with {prefix}; list them: stepwell runs")
+    if len(found) > 1:
+        some = ", ".join(str(run.run_id)[: len(prefix) + 4] + "…" for run in found[:5])
+        count = str(len(found)) if len(found) < 6 else "6 or more"
+        raise UsageError(f"{prefix} matches {count} runs: {some}; give more of the id")
+    return found[0]
+
+
+def id_range(prefix: str) -> tuple[UUID, UUID]:
+    """The first and the last UUID that begin so. Raises UsageError for what cannot begin one."""
+    digits = prefix.replace("-", "").lower()
+    if not digits or len(digits) > 32 or any(digit not in "0123456789abcdef" for digit in digits):
+        raise UsageError(f"{prefix!r} cannot begin a run's id: hexadecimal digits, @failed or @last")
+    return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
+
+
+def read_heads(
+    connection: psycopg.Connection,
+    run_id: UUID,
+    *,
+    after: int | None = None,
+    numbers: Iterable[int] = (),
+    limit: int | None = None,
+) -> list[StepHead]:
+    """Heads of the steps after step `after`, and of those in `numbers`, in order; at most `limit`."""
+    parameters = {"run_id": run_id, "after": -(2**31) if after is None else after, "numbers": list(numbers)}
+    with connection.cursor() as cursor:
+        cursor.execute(query("read_heads"), {**parameters, "limit": limit}, prepare=False)
+        return [_head(*row) for row in cursor]
+
+
+def _head(
+    number: int,
+    type_: str,
+    has_output: bool,
+    created: datetime | None,
+    seed: int | None,
+    agent: str | None,
+    name: str | None,
+    parent: int | None,
+    started: datetime | None,
+    finished: datetime | None,
+    finished_order: int | None,
+    error: str | None,
+    tokens_in: int | None,
+    tokens_out: int | None,
+    finish_reason: str | None,
+    call_hash: int | None = None,
+) -> StepHead:
+    return StepHead(
+        number, type_, has_output, created, seed, agent, name, parent, started, finished, finished_order,
+        error, tokens_in, tokens_out, finish_reason, call_hash,
+    )  # fmt: skip
+
+
+def read_payload(connection: psycopg.Connection, run_id: UUID, number: int) -> Payload:
+    """What a step was given and gave. Raises NotFoundError where the run has no such step."""
+    found = rows(connection, "read_payload", run_id=run_id, number=number)
+    if not found:
+        raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
+    return _payload(found[0])
+
+
+def read_previous_prompt(
+    connection: psycopg.Connection, run_id: UUID, number: int, agent: str | None
+) -> Payload | None:
+    """The prompt of the model call before step `number` of the same agent; None for its first."""
+    found = rows(connection, "read_previous_prompt", run_id=run_id, number=number, agent=agent)
+    return _payload(found[0]) if found else None
+
+
+def _payload(row: Row) -> Payload:
+    return Payload(number=row.pop("step_number"), **row)
+
+
+def read_bounds(connection: psycopg.Connection, run_id: UUID, number: int) -> tuple[StepHead, Row]:
+    """A step's head, and `finished_before`, `started_before` of its row (None where not recorded).
+
+    Raises NotFoundError where the run has no such step.
+    """
+    with connection.cursor() as cursor:
+        row = cursor.execute(
+            query("read_bounds"), {"run_id": run_id, "number": number}, prepare=False
+        ).fetchone()
+    if row is None:
+        raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
+    *head, finished_before, started_before = row
+    return _head(*head), {"finished_before": finished_before, "started_before": started_before}
+
+
+def _run(row: Row) -> RunHead:
+    return RunHead(
+        run_id=row["run_id"],
+        status=row["status"],
+        name=row["name"],
+        tags=row["tags"] if isinstance(row["tags"], dict) else {},
+        steps=row["steps"],
+        unfinished=max(0, row["unfinished"]),
+        unfinished_name=row["unfinished_name"],
+        unfinished_number=row["unfinished_number"],
+        agents=tuple(row["agents"]),
+        started=row["started_at"],
+        finished=row["finished_at"],
+        error=row["error"],
+        loop=_loop(row["loop"]),
+        source=row["source"],
+    )
+
+
+def _loop(value: Mapping[str, Any] | None) -> Loop | None:
+    return (
+        None
+        if value is None
+        else Loop(**{key: value[key] for key in ("name", "first", "last", "period", "laps")})
+    )
+
+
+def _bare_run(row: Row) -> RunHead:
+    return RunHead(
+        row["run_id"], "unknown", steps=row["steps"], started=row["started_at"], finished=row["finished_at"]
+    )
+
+
+def fold_rows(
+    connection: psycopg.Connection, name: str, run_id: UUID, *, through: int, order: int | None, number: int
+) -> Sequence[Row]:
+    """Rows of `fold_state` or `fold_answers` (see those files for the three bounds)."""
+    return rows(connection, name, run_id=run_id, through=through, order=order, number=number)
