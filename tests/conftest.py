@@ -1,0 +1,160 @@
+"""A real Postgres for the whole suite, and an environment that keeps tests off the developer's machine."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from stepwell.errors import StepwellError
+from stepwell.settings import paths
+from stepwell.store import embedded, keeper
+from stepwell.store.account import server_account
+from stepwell.store.binaries import locate
+from stepwell.store.cluster import Cluster
+
+NO_DURABILITY = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "max_connections": "200",
+}
+_numbers = count(1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--dsn",
+        default=os.environ.get("STEPWELL_TEST_DSN"),
+        help="superuser conninfo of the Postgres to test on (STEPWELL_TEST_DSN); default: a temporary one of the wheel's",
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if dsn := config.getoption("--dsn"):
+        return f"postgres: {_version_of(dsn)} (--dsn)"
+    try:
+        return f"postgres: {server_account().run([locate() / 'postgres', '--version']).stdout.strip()} (temporary)"
+    except (StepwellError, OSError) as error:
+        return f"postgres: none: {error}"
+
+
+def _version_of(dsn: str) -> str:
+    try:
+        with psycopg.connect(dsn, connect_timeout=5) as connection:
+            return str(connection.info.parameter_status("server_version"))
+    except psycopg.OperationalError as error:
+        return f"unreachable: {str(error).splitlines()[0]}"
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, short_folder: Path) -> None:
+    """Nothing of the developer's own: no databases, no colour settings, no home."""
+    for name in list(os.environ):
+        if name.startswith("PG") or name in {"NO_COLOR", "DATABASE_URL", "STEPWELL_DSN", "FORCE_COLOR"}:
+            monkeypatch.delenv(name)
+    home = tmp_path / "home"
+    for name, folder in {
+        "HOME": home,
+        "XDG_DATA_HOME": home / ".local/share",
+        "XDG_CONFIG_HOME": home / ".config",
+        "XDG_STATE_HOME": home / ".local/state",
+        "XDG_CACHE_HOME": home / ".cache",
+        "XDG_RUNTIME_DIR": home / "run",
+    }.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        monkeypatch.setenv(name, str(folder))
+    monkeypatch.setenv("STEPWELL_HOME", str(short_folder / f"home{next(_numbers)}"))
+
+
+@pytest.fixture(scope="session")
+def short_folder() -> Iterator[Path]:
+    """A folder with a path short enough for sockets, which the server's user may pass when tests run as root."""
+    folder = Path(tempfile.mkdtemp(prefix="stepwell-", dir="/tmp"))
+    folder.chmod(0o711)
+    yield folder
+    for data in folder.glob("*/postgres-*/data"):
+        keeper.stop(str(data))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def stepwell_home() -> Path:
+    """Where this test's own embedded Postgres would be, if it starts one."""
+    return Path(os.environ["STEPWELL_HOME"])
+
+
+@pytest.fixture(scope="session")
+def wheel_server(short_folder: Path) -> Iterator[Cluster]:
+    """The temporary Postgres of the wheel's, running."""
+    home = short_folder / "server"
+    try:
+        held = embedded.start(paths({"STEPWELL_HOME": str(home)}), options=NO_DURABILITY)
+    except StepwellError as error:
+        pytest.fail(f"no Postgres to test on: {error}; or name one with --dsn", pytrace=False)
+    yield Cluster.under(home)
+    held.release()
+
+
+@pytest.fixture(scope="session")
+def server(request: pytest.FixtureRequest) -> str:
+    """Conninfo of a superuser on the server under test, to its maintenance database."""
+    dsn: str | None = request.config.getoption("--dsn")
+    if dsn is None:
+        cluster: Cluster = request.getfixturevalue("wheel_server")
+        return cluster.conninfo("postgres")
+    try:
+        psycopg.connect(dsn, connect_timeout=5).close()
+    except psycopg.OperationalError as error:
+        pytest.fail(f"the Postgres of --dsn does not answer: {error}", pytrace=False)
+    return dsn
+
+
+def create_database(server: str, template: str | None = None) -> str:
+    """A new database (a copy of `template`, if any), as a conninfo."""
+    name = f"stepwell_test_{os.getpid()}_{next(_numbers)}"
+    command = sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name))
+    if template:
+        command += sql.SQL(" TEMPLATE {}").format(sql.Identifier(template))
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(command)
+    return make_conninfo(server, dbname=name)
+
+
+def drop_database(server: str, conninfo: str) -> None:
+    name = str(conninfo_to_dict(conninfo)["dbname"])
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def dsn(server: str) -> Iterator[str]:
+    """Conninfo of an empty database of this test's own."""
+    conninfo = create_database(server)
+    yield conninfo
+    drop_database(server, conninfo)
+
+
+@pytest.fixture(scope="session")
+def schema_template(server: str) -> Iterator[str]:
+    """The name of a database that holds Stepwell's schema and no rows."""
+    from stepwell.store.migrate import migrate
+
+    conninfo = create_database(server)
+    migrate(conninfo)
+    yield str(conninfo_to_dict(conninfo)["dbname"])
+    drop_database(server, conninfo)
+
+
+@pytest.fixture
+def schema_dsn(server: str, schema_template: str) -> Iterator[str]:
+    """Conninfo of a database of this test's own with Stepwell's schema and no rows."""
+    conninfo = create_database(server, schema_template)
+    yield conninfo
+    drop_database(server, conninfo)

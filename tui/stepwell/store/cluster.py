@@ -1,0 +1,172 @@
+"""One data folder of the embedded Postgres: made, started, asked whether it answers."""
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import stat
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from stepwell.errors import DatabaseError
+from stepwell.store.account import NAME_ONE, Account
+from stepwell.store.binaries import MAJOR
+from stepwell.store.keeper import server_pid
+
+DATABASE = "stepwell"
+SUPERUSER = "postgres"
+START_TIMEOUT = 120.0
+"""Seconds; recovery after a crash of the machine counts in."""
+_SOCKET_PATH_LIMIT = 103
+"""Bytes a Unix socket's path may have: 103 on macOS, 107 on Linux."""
+_LOG_LIMIT = 8 << 20
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The folder `postgres-18` and what lies in it. Values only; nothing is touched before a method is called."""
+
+    folder: Path
+
+    @classmethod
+    def under(cls, home: Path) -> "Cluster":
+        """The cluster of a home folder. Symbolic links are resolved, so that all processes name it alike."""
+        return cls(Path(os.path.realpath(home)) / f"postgres-{MAJOR}")
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def log(self) -> Path:
+        """The server's own log, in a folder that the server's user may write."""
+        return self.run_folder / "server.log"
+
+    @property
+    def run_folder(self) -> Path:
+        return self.folder / "run"
+
+    @property
+    def socket_folder(self) -> Path:
+        """Where the socket is: beside the data if the path is short enough for one, else a private folder in /tmp.
+
+        Not the runtime folder of the login: that one is removed when the user logs out, server or no server.
+        """
+        if len(os.fsencode(self.run_folder / ".s.PGSQL.5432")) <= _SOCKET_PATH_LIMIT:
+            return self.run_folder
+        digest = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]
+        return Path(f"/tmp/stepwell-{os.geteuid()}") / digest
+
+    def conninfo(self, dbname: str = DATABASE) -> str:
+        """How to connect to it as its superuser."""
+        return make_conninfo(host=str(self.socket_folder), port=5432, user=SUPERUSER, dbname=dbname)
+
+    def make_folders(self, account: Account) -> None:
+        """Make what is missing; root's folders may be passed, not read, by the server's user. Raises OSError."""
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        account.make_folder(self.folder, 0o711 if account.foreign else 0o700, owned=False)
+        account.make_folder(self.run_folder, 0o700)
+        if self.socket_folder != self.run_folder:
+            shared = self.socket_folder.parent
+            account.make_folder(shared, 0o711 if account.foreign else 0o700, owned=False)
+            _check_private(shared, os.geteuid())
+            account.make_folder(self.socket_folder, 0o700)
+            _check_private(self.socket_folder, account.uid)
+
+    def initialise(self, binaries: Path, account: Account) -> None:
+        """Make the data folder, whole or not at all, unless it is there. Raises DatabaseError."""
+        if (self.data / "PG_VERSION").exists():
+            return
+        unfinished = self.folder / "data.new"
+        if unfinished.exists():
+            shutil.rmtree(unfinished)
+        account.make_folder(unfinished, 0o700)
+        # The builtin provider sorts alike on every system, whatever locales it has installed.
+        locale = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8")
+        auth = ("--auth-local=trust", "--auth-host=reject", "-U", SUPERUSER)
+        try:
+            done = account.run([binaries / "initdb", "-D", unfinished, *locale, *auth])
+            if done.returncode != 0:
+                raise DatabaseError(f"cannot make the embedded Postgres in {self.data}: {cause(done.stderr)}")
+            unfinished.rename(self.data)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+
+    def ensure_running(self, binaries: Path, account: Account, options: Mapping[str, str]) -> None:
+        """Start the server unless it runs, wait until it answers, see to the database. Raises DatabaseError."""
+        deadline = time.monotonic() + START_TIMEOUT
+        while True:
+            if server_pid(str(self.data)) is None:
+                self._start(binaries, account, options)
+            try:
+                return self._make_database()
+            except psycopg.OperationalError as error:
+                # Starting up, shutting down: both pass. The rest does not.
+                if time.monotonic() > deadline or not re.search(
+                    "the database system is|No such file", str(error)
+                ):
+                    raise DatabaseError(
+                        f"the embedded Postgres does not answer: {cause(str(error))}"
+                    ) from error
+            time.sleep(0.05)
+
+    def _start(self, binaries: Path, account: Account, options: Mapping[str, str]) -> None:
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
+        if self.log.exists() and self.log.stat().st_size > _LOG_LIMIT:
+            self.log.unlink()
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": f'"{self.socket_folder}"',
+            "unix_socket_permissions": "0700",
+            "port": "5432",
+            **options,
+        }
+        words = " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in settings.items())
+        command = [binaries / "pg_ctl", "start", "-D", self.data, "-l", self.log, "-o", words]
+        before = self.log.stat().st_size if self.log.exists() else 0
+        try:
+            done = account.run(
+                [*command, "-w", "-t", str(int(START_TIMEOUT)), "-s"], timeout=START_TIMEOUT + 10
+            )
+        except subprocess.TimeoutExpired as error:
+            raise DatabaseError(f"the embedded Postgres did not start in time; see {self.log}") from error
+        if done.returncode != 0:
+            with self.log.open(errors="replace") as log:
+                log.seek(before)
+                said = log.read()
+            raise DatabaseError(
+                f"the embedded Postgres does not start: {cause(said or done.stderr)}; see {self.log}, {NAME_ONE}"
+            )
+
+    def _make_database(self) -> None:
+        with psycopg.connect(self.conninfo("postgres"), autocommit=True, connect_timeout=10) as connection:
+            try:
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+            except psycopg.errors.DuplicateDatabase:
+                return
+
+
+def cause(text: str) -> str:
+    """The line of a program's output that says what went wrong, without its prefix."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = (
+        [line for line in lines if re.search(r"FATAL|PANIC|error:|ERROR", line)]
+        or lines[-1:]
+        or ["no reason given"]
+    )
+    return re.sub(r"^.*?(FATAL|PANIC|ERROR|error):\s+", "", telling[0])
+
+
+def _check_private(folder: Path, owner: int) -> None:
+    """A name in /tmp can be taken by anyone first. Raises DatabaseError where someone did."""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & 0o022:
+        raise DatabaseError(f"{folder} belongs to someone else or is open to others; remove it, {NAME_ONE}")
