@@ -3,7 +3,9 @@
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
@@ -16,15 +18,10 @@ from stepwell.errors import StepwellError
 from stepwell.settings import paths
 from stepwell.store import embedded, keeper
 from stepwell.store.account import server_account
-from stepwell.store.binaries import locate
+from stepwell.store.binaries import locate, within_reach
 from stepwell.store.cluster import Cluster
 
-NO_DURABILITY = {
-    "fsync": "off",
-    "synchronous_commit": "off",
-    "full_page_writes": "off",
-    "max_connections": "200",
-}
+FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
 _numbers = count(1)
 
 
@@ -32,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--dsn",
         default=os.environ.get("STEPWELL_TEST_DSN"),
-        help="superuser conninfo of the Postgres to test on (STEPWELL_TEST_DSN); default: a temporary one of the wheel's",
+        help="superuser conninfo of the Postgres to test on (STEPWELL_TEST_DSN); default: a temporary one",
     )
 
 
@@ -40,7 +37,8 @@ def pytest_report_header(config: pytest.Config) -> str:
     if dsn := config.getoption("--dsn"):
         return f"postgres: {_version_of(dsn)} (--dsn)"
     try:
-        return f"postgres: {server_account().run([locate() / 'postgres', '--version']).stdout.strip()} (temporary)"
+        said = server_account().run([locate() / "postgres", "--version"]).stdout
+        return f"postgres: {said.strip()} (temporary)"
     except (StepwellError, OSError) as error:
         return f"postgres: none: {error}"
 
@@ -75,7 +73,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, short_fol
 
 @pytest.fixture(scope="session")
 def short_folder() -> Iterator[Path]:
-    """A folder with a path short enough for sockets, which the server's user may pass when tests run as root."""
+    """A folder whose path is short enough for sockets, and which the user that serves root may pass."""
     folder = Path(tempfile.mkdtemp(prefix="stepwell-", dir="/tmp"))
     folder.chmod(0o711)
     yield folder
@@ -95,7 +93,7 @@ def wheel_server(short_folder: Path) -> Iterator[Cluster]:
     """The temporary Postgres of the wheel's, running."""
     home = short_folder / "server"
     try:
-        held = embedded.start(paths({"STEPWELL_HOME": str(home)}), options=NO_DURABILITY)
+        held = embedded.start(paths({"STEPWELL_HOME": str(home)}), options=FAST)
     except StepwellError as error:
         pytest.fail(f"no Postgres to test on: {error}; or name one with --dsn", pytrace=False)
     yield Cluster.under(home)
@@ -158,3 +156,48 @@ def schema_dsn(server: str, schema_template: str) -> Iterator[str]:
     conninfo = create_database(server, schema_template)
     yield conninfo
     drop_database(server, conninfo)
+
+
+@dataclass(frozen=True)
+class Standby:
+    """A primary and the hot standby that follows it: every database of the one is in the other."""
+
+    primary: Cluster
+    replica: Cluster
+
+    def catch_up(self) -> None:
+        """Wait until the standby has all that the primary has committed."""
+        with psycopg.connect(self.primary.conninfo("postgres")) as connection:
+            committed = connection.execute("SELECT pg_current_wal_flush_lsn()").fetchone()
+        behind = "SELECT pg_last_wal_replay_lsn() < %s::pg_lsn"
+        with psycopg.connect(self.replica.conninfo("postgres"), autocommit=True) as connection:
+            while connection.execute(behind, committed).fetchone() == (True,):
+                time.sleep(0.01)
+
+
+@pytest.fixture(scope="session")
+def standby(wheel_server: Cluster, short_folder: Path) -> Iterator[Standby]:
+    """A hot standby of the temporary server (of that one also where --dsn names another to test on)."""
+    account = server_account()
+    replica = Cluster.under(short_folder / "standby")
+    replica.make_folders(account)
+    binaries = within_reach(short_folder, account)
+    account.make_folder(replica.data, 0o700)
+    source = wheel_server.conninfo("postgres")
+    options = FAST | {"listen_addresses": "", "unix_socket_directories": str(replica.socket_folder)}
+    settings = " ".join(f"-c {name}={value}" for name, value in options.items())
+    commands: list[list[str | Path]] = [
+        [binaries / "pg_basebackup", "-d", source, "-D", replica.data, "-R", "-c", "fast"],
+        [binaries / "pg_ctl", "start", "-w", "-s", "-D", replica.data, "-l", replica.log, "-o", settings],
+    ]
+    for command in commands:
+        done = account.run(command)
+        assert done.returncode == 0, done.stderr
+    yield Standby(wheel_server, replica)
+    keeper.stop(str(replica.data))
+
+
+@pytest.fixture(scope="session")
+def standby_dsn(standby: Standby) -> str:
+    """Conninfo of a hot standby, to its maintenance database."""
+    return standby.replica.conninfo("postgres")

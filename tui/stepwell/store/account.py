@@ -1,7 +1,7 @@
 """Whose processes the embedded Postgres's are: the user's own, or a service user's when root starts it.
 
-Postgres refuses to run as root. Root therefore starts it as the system user `stepwell`, and the folders that this user
-needs are made for it; the permissions of a folder that was there before are never changed.
+Postgres refuses to run as root. Root therefore starts it as the system user `stepwell`, and the folders that
+this user needs are made for it; the permissions of a folder that was there before are never changed.
 """
 
 import os
@@ -49,7 +49,7 @@ class Account:
         )
 
     def make_folder(self, path: Path, mode: int, *, owned: bool = True) -> None:
-        """Make `path` with exactly `mode`, owned by this user where `owned`; one that exists is left as it is."""
+        """Make `path` with this very `mode`, for this user if `owned`; one that exists is left alone."""
         try:
             path.mkdir(mode=0o700)
         except FileExistsError:
@@ -60,7 +60,7 @@ class Account:
 
 
 def server_account() -> Account:
-    """The user to run the server as: this one, or for root the service user, which is made where it is missing."""
+    """The user to run the server as: this one, or for root the service user, which is made if missing."""
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid(), foreign=False)
     try:

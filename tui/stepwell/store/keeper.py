@@ -1,7 +1,7 @@
 """The process that stops the embedded Postgres once its last user is gone.
 
-Every user holds a shared lock on `users.lock`, which the kernel drops however the user ends. The keeper waits for the
-exclusive lock. It is run by its file name, so that it loads neither the rest of Stepwell nor any package.
+Every user holds a shared lock on `users.lock`, which the kernel drops however the user ends. The keeper waits
+for the exclusive lock. It is run by its file name, so that it loads nothing but the standard library.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ STOP_TIMEOUT = 60.0
 
 
 def main(folder: str, uid: int, gid: int, keeper_lock: int) -> None:
-    """Wait for the last user of the server in `folder`, stop the server, leave. `keeper_lock` is held already.
+    """Wait for the last user of the server in `folder`, stop it, leave. `keeper_lock` is held already.
 
     As root the process becomes the server's user first, so that it can signal nothing but the server.
     """
@@ -47,8 +47,8 @@ def main(folder: str, uid: int, gid: int, keeper_lock: int) -> None:
 def server_pid(data: str) -> int | None:
     """The process that serves the folder `data`, or None.
 
-    A crash of the machine leaves the number of a process that is gone, and that number may since belong to another
-    (in a container it usually does), so the process must also be one that was told to serve this folder.
+    A crash of the machine leaves the number of a process that is gone, and that number may since belong to
+    another (in a container it usually does), so the process must also be one told to serve this folder.
     """
     try:
         with open(os.path.join(data, "postmaster.pid")) as file:
@@ -59,7 +59,7 @@ def server_pid(data: str) -> int | None:
 
 
 def stop(data: str) -> None:
-    """Stop the server of `data` the fast way (clients are disconnected, nothing is lost) and wait until it is gone."""
+    """Stop the server of `data` (clients are disconnected, nothing is lost) and wait until it is gone."""
     pid = server_pid(data)
     if pid is None:
         return
