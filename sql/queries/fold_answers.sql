@@ -10,7 +10,7 @@ SELECT agent,
        bool_or(finished_order IS NOT NULL) AS ordered,
        count(*) FILTER (WHERE inside AND step_type = 'state_update') AS state_steps
 FROM (
-    SELECT step.*, coalesce(finished_order, step_number)::bigint * 4294967296 + step_number AS packed
+    SELECT step.*, coalesce(step.finished_order, step_number)::bigint * 4294967296 + step_number AS packed
     FROM (
         SELECT NULL::text AS agent, NULL::int AS finished_order, NULL::int AS tokens_in, NULL::int AS tokens_out,
                NULL::jsonb AS error

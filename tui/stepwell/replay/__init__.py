@@ -1,0 +1,5 @@
+"""Reading runs back."""
+
+from stepwell.replay.replayer import Replayer
+
+__all__ = ["Replayer"]

@@ -1,4 +1,4 @@
-"""Rows to values. Every function here wants a connection that may only be read, and leaves its transaction alone."""
+"""Rows to values. Every function here reads only, and leaves the transaction that it is in alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

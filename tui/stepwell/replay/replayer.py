@@ -1,0 +1,141 @@
+"""One run, replayed: each move reads steps 1..N in a fresh transaction and rolls it back."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+from uuid import UUID
+
+import psycopg
+
+from stepwell.core.state import Folded, StateStep, fold
+from stepwell.core.steps import LLM_CALL, Payload, RunHead, StepHead
+from stepwell.core.world import SHARED, Last, Moment, Replay, World
+from stepwell.replay.values import display
+from stepwell.store import reading
+from stepwell.store.connect import Target
+from stepwell.store.reader import Reader
+from stepwell.store.transaction import Report
+
+T = TypeVar("T")
+
+
+class Replayer:
+    """Replays one run over one connection, which is opened when first needed and never left in a transaction.
+
+    Not for several threads at once, except `cancel`.
+    """
+
+    def __init__(self, target: Target, run_id: UUID) -> None:
+        self.run_id = run_id
+        self._reader = Reader(target)
+
+    def run(self) -> RunHead:
+        """The run's row as it is now. Raises NotFoundError where it is gone."""
+        return self._read(lambda c: reading.find_run(c, str(self.run_id)))[0]
+
+    def heads(self, after: int | None = None, numbers: Iterable[int] = ()) -> list[StepHead]:
+        """The steps after step `after`, and those in `numbers` again, without payloads."""
+        wanted = tuple(numbers)
+        return self._read(lambda c: reading.read_heads(c, self.run_id, after=after, numbers=wanted))[0]
+
+    def payload(self, number: int) -> Payload:
+        """What step `number` was given and gave. Raises NotFoundError."""
+        return self._read(lambda c: reading.read_payload(c, self.run_id, number))[0]
+
+    def at(self, number: int, moment: Moment = Moment.AFTER) -> World:
+        """The world of step `number`. Rolled back before it returns. Raises NotFoundError for no such step.
+
+        Raises DatabaseError where the database cannot be read even after reconnecting once.
+        """
+        started = time.perf_counter()
+        make, report = self._read(lambda c: _world(c, self.run_id, number, moment))
+        return make(report, (time.perf_counter() - started) * 1000)
+
+    def cancel(self) -> None:
+        """Stop what is running, from another thread; the move then raises DatabaseError."""
+        self._reader.cancel()
+
+    def close(self) -> None:
+        self._reader.close()
+
+    def _read(self, read: Callable[[psycopg.Connection], T]) -> tuple[T, Report]:
+        return self._reader.read(read)
+
+
+def _world(
+    connection: psycopg.Connection, run_id: UUID, number: int, moment: Moment
+) -> Callable[[Report, float], World]:
+    """Read all that the world needs; what it returns adds how the reading went, known only afterwards."""
+    head, counters = reading.read_bounds(connection, run_id, number)
+    done = moment is Moment.AFTER and not head.in_doubt
+    bounds = {
+        "order": head.finished_order if done else counters["finished_before"],
+        "number": number if done else number - 1,
+        "through": max(number, counters["started_before"] or 0) if done else number,
+    }
+    states = reading.fold_rows(connection, "fold_state", run_id, **bounds)
+    answers = reading.fold_rows(connection, "fold_answers", run_id, **bounds)
+    folded = fold([_state_step(row) for row in states], number)
+    payload = reading.read_payload(connection, run_id, number)
+    previous = (
+        reading.read_previous_prompt(connection, run_id, number, head.agent)
+        if head.type == LLM_CALL
+        else None
+    )
+    return lambda report, milliseconds: _assemble(
+        run_id, head, moment, payload, previous, folded, answers, report, milliseconds
+    )
+
+
+def _assemble(
+    run_id: UUID,
+    head: StepHead,
+    moment: Moment,
+    payload: Payload,
+    previous: Payload | None,
+    folded: Folded,
+    answers: Sequence[reading.Row],
+    report: Report,
+    milliseconds: float,
+) -> World:
+    running = sorted(n for row in answers for n in row["running"] or () if n != head.number)
+    return World(
+        run_id=run_id,
+        number=head.number,
+        moment=moment,
+        step=head,
+        payload=payload,
+        states=folded.states,
+        set_at=folded.set_at,
+        changed=folded.changed,
+        last={row["agent"]: Last(row["response"], row["result"]) for row in answers},
+        running=tuple(running),
+        tokens_in=_total(row["tokens_in"] for row in answers),
+        tokens_out=_total(row["tokens_out"] for row in answers),
+        clock=(head.finished if moment is Moment.AFTER else head.started) or head.time,
+        replay=Replay(
+            isolation=report.isolation,
+            milliseconds=milliseconds,
+            steps=sum(row["steps"] for row in answers),
+            state_steps=folded.count,
+            ordered_by="finish" if any(row["ordered"] for row in answers) else "number",
+            retries=report.retries,
+            notes=tuple(report.notes),
+        ),
+        previous_prompt=previous,
+        odd=folded.odd,
+    )
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _state_step(row: reading.Row) -> StateStep:
+    return StateStep(
+        number=row["step_number"],
+        scope=SHARED if row["name"] == "shared" else row["agent"],
+        input=display(row["input"], row["input_exact"]),
+        output=display(row["output"], row["output_exact"]),
+    )
