@@ -168,7 +168,7 @@ class Standby:
     def catch_up(self) -> None:
         """Wait until the standby has all that the primary has committed."""
         with psycopg.connect(self.primary.conninfo("postgres")) as connection:
-            committed = connection.execute("SELECT pg_current_wal_flush_lsn()").fetchone()
+            committed = connection.execute("SELECT pg_current_wal_insert_lsn()").fetchone()
         behind = "SELECT pg_last_wal_replay_lsn() < %s::pg_lsn"
         with psycopg.connect(self.replica.conninfo("postgres"), autocommit=True) as connection:
             while connection.execute(behind, committed).fetchone() == (True,):

@@ -68,13 +68,13 @@ def _world(
     """Read all that the world needs; what it returns adds how the reading went, known only afterwards."""
     head, counters = reading.read_bounds(connection, run_id, number)
     done = moment is Moment.AFTER and not head.in_doubt
-    bounds = {
-        "order": head.finished_order if done else counters["finished_before"],
-        "number": number if done else number - 1,
-        "through": max(number, counters["started_before"] or 0) if done else number,
-    }
-    states = reading.fold_rows(connection, "fold_state", run_id, **bounds)
-    answers = reading.fold_rows(connection, "fold_answers", run_id, **bounds)
+    bounds = reading.Bounds(
+        through=max(number, counters["started_before"] or 0) if done else number,
+        order=head.finished_order if done else counters["finished_before"],
+        number=number if done else number - 1,
+    )
+    states = reading.fold_rows(connection, "fold_state", run_id, bounds)
+    answers = reading.fold_rows(connection, "fold_answers", run_id, bounds)
     folded = fold([_state_step(row) for row in states], number)
     payload = reading.read_payload(connection, run_id, number)
     previous = (

@@ -79,9 +79,9 @@ class Cluster:
         if self.socket_folder != self.run_folder:
             shared = self.socket_folder.parent
             account.make_folder(shared, 0o711 if account.foreign else 0o700, owned=False)
-            _check_private(shared, os.geteuid())
+            check_private(shared, os.geteuid())
             account.make_folder(self.socket_folder, 0o700)
-            _check_private(self.socket_folder, account.uid)
+            check_private(self.socket_folder, account.uid)
 
     def initialise(self, binaries: Path, account: Account) -> None:
         """Make the data folder, whole or not at all, unless it is there. Raises DatabaseError."""
@@ -193,7 +193,7 @@ def cause(text: str) -> str:
     return re.sub(r"^.*?(FATAL|PANIC|ERROR|error):\s+", "", line)
 
 
-def _check_private(folder: Path, owner: int) -> None:
+def check_private(folder: Path, owner: int) -> None:
     """A name in /tmp can be taken by anyone first. Raises DatabaseError where someone did."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & 0o022:

@@ -20,6 +20,9 @@ from stepwell.store.account import NAME_ONE, Account, first_closed, server_accou
 from stepwell.store.binaries import installed, within_reach
 from stepwell.store.cluster import Cluster
 
+LINGER = 1.0
+"""Seconds that the server outlives its last user, so that commands in a row share one server."""
+
 __all__ = ["Embedded", "answers", "conninfo", "installed", "start"]
 
 
@@ -106,7 +109,7 @@ def _ensure_keeper(folder: Path, account: Account) -> bool:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         numbers = (str(number) for number in (account.uid, account.gid, lock))
         # Through a shell that leaves at once: the keeper outlives this process and is no child of its.
-        command = [sys.executable, "-I", "-S", keeper.__file__, str(folder), *numbers]
+        command = [sys.executable, "-I", "-S", keeper.__file__, str(folder), str(LINGER), *numbers]
         subprocess.run(
             ["/bin/sh", "-c", '"$@" </dev/null >/dev/null 2>&1 &', "sh", *command],
             pass_fds=(lock,),

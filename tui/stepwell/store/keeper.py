@@ -11,14 +11,13 @@ import subprocess
 import sys
 import time
 
-LINGER = 1.0
-"""Seconds that the server outlives its last user, so that commands in a row share one server."""
 STOP_TIMEOUT = 60.0
 
 
-def main(folder: str, uid: int, gid: int, keeper_lock: int) -> None:
-    """Wait for the last user of the server in `folder`, stop it, leave. `keeper_lock` is held already.
+def main(folder: str, linger: float, uid: int, gid: int, keeper_lock: int) -> None:
+    """Wait for the last user of the server in `folder`, and `linger` seconds for a next; stop the server; leave.
 
+    `keeper_lock` is a file descriptor whose lock is held already.
     As root the process becomes the server's user first, so that it can signal nothing but the server.
     """
     start = os.open(os.path.join(folder, "start.lock"), os.O_RDWR)
@@ -31,7 +30,7 @@ def main(folder: str, uid: int, gid: int, keeper_lock: int) -> None:
         # Never wait for one lock while holding the other: a starter takes them in the opposite order.
         fcntl.flock(users, fcntl.LOCK_EX)
         fcntl.flock(users, fcntl.LOCK_UN)
-        time.sleep(LINGER)
+        time.sleep(linger)
         fcntl.flock(start, fcntl.LOCK_EX)
         try:
             fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -84,4 +83,4 @@ def _arguments(pid: int) -> list[bytes]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *(int(word) for word in sys.argv[2:5]))
+    main(sys.argv[1], float(sys.argv[2]), *map(int, sys.argv[3:]))

@@ -1,6 +1,7 @@
 """Rows to values. Every function here reads only, and leaves the transaction that it is in alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,6 +14,20 @@ from stepwell.errors import DatabaseError, NotFoundError, UsageError
 from stepwell.store.queries import query
 
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a world holds."""
+
+    through: int
+    """The last step that had begun."""
+    order: int | None
+    """The last `finished_order` inside; None where the order of finishing is not recorded."""
+    number: int
+    """The last step inside, for rows without a finishing order."""
+
+
 FEW = 100_000
 """Up to so many runs are counted exactly."""
 
@@ -219,8 +234,6 @@ def _bare_run(row: Row) -> RunHead:
     )
 
 
-def fold_rows(
-    connection: psycopg.Connection, name: str, run_id: UUID, *, through: int, order: int | None, number: int
-) -> Sequence[Row]:
-    """Rows of `fold_state` or `fold_answers` (see those files for the three bounds)."""
-    return rows(connection, name, run_id=run_id, through=through, order=order, number=number)
+def fold_rows(connection: psycopg.Connection, name: str, run_id: UUID, bounds: Bounds) -> Sequence[Row]:
+    """Rows of `fold_state` or `fold_answers`."""
+    return rows(connection, name, run_id=run_id, **asdict(bounds))

@@ -5,6 +5,7 @@ In this order: what was named, `DATABASE_URL`, libpq's own variables and files, 
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -120,7 +121,7 @@ def _label(parameters: Mapping[str, str], env: Mapping[str, str]) -> str:
 
 def _embedded(env: Mapping[str, str]) -> Target:
     nothing = f"no database is configured; {REMEDY}"
-    if os.name != "posix":
+    if sys.platform == "win32":
         raise DatabaseError(f"{nothing} (the embedded Postgres runs on Linux and macOS)")
     from stepwell.store import embedded  # needs fcntl, which only POSIX systems have
 
