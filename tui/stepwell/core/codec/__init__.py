@@ -1,0 +1,83 @@
+"""Any Python value as JSON that Postgres can query, and back again, equal to the last bit and type.
+
+A value becomes two texts. `plain` is ordinary JSON for a jsonb column. `exact` holds what jsonb would lose; it
+is None for the many values of which jsonb loses nothing. Its JSON object has these members, all but `v` optional:
+
+    v   the version of this format, 1
+    o   key orders. A dict with the same keys as one of these lists has this order; others have jsonb's
+    x   further key orders, for dicts that break a rule of `o`; named by their index
+    h   heads: a code and what many values share, such as `["model", "openai.types.chat:ChatCompletion", …]`
+    t   the tree. A node is `{key or index or first-last: node}` for the items of a container, or
+        `[head, node of the base, argument]` for a value that the plain form only stands for; a head is a code
+        (`t` tuple, `f` float, `mask` a str with forbidden characters, …) or an index into `h`
+
+Classes are named, never pickled: to decode is to import them and set their recorded fields, without calling
+`__init__`. What cannot be kept or cannot be rebuilt comes back as a stand-in that says so. Shared structure
+is not kept: an object reached twice comes back as two equal ones.
+"""
+
+from stepwell.core.codec.decoder import Decoder, make, show
+from stepwell.core.codec.encoder import MAX_DEPTH, Encoder
+from stepwell.core.codec.text import digest, dump, parse
+from stepwell.core.codec.values import Encoded, Opaque, Rebuilt, StandIn, Unavailable
+
+__all__ = [
+    "MAX_DEPTH",
+    "Encoded",
+    "Opaque",
+    "Rebuilt",
+    "StandIn",
+    "Unavailable",
+    "canonical",
+    "decode",
+    "digest",
+    "dump",
+    "encode",
+    "parse",
+    "rebuild",
+    "view",
+]
+
+
+def encode(value: object) -> Encoded:
+    """The value as texts for two jsonb columns.
+
+    Raises EncodingError for what cannot be kept at all: a value that contains itself, is nested deeper than
+    MAX_DEPTH levels, or is changed by another thread meanwhile.
+    """
+    return Encoder().encode(value)
+
+
+def decode(plain: object, exact: object | None) -> object:
+    """The value that was encoded, from both columns parsed with `parse`. Imports the classes it needs.
+
+    What cannot be rebuilt becomes an `Opaque` or `Unavailable`. Raises EncodingError for a value that a newer
+    version recorded, or one nested too deeply for the interpreter.
+    """
+    return rebuild(plain, exact).value
+
+
+def rebuild(plain: object, exact: object | None) -> Rebuilt:
+    """Like `decode`, and says which parts are stand-ins."""
+    decoder = Decoder(exact, make)
+    value = decoder.decode(plain)
+    return Rebuilt(value, tuple(decoder.stand_ins))
+
+
+def view(plain: object, exact: object | None) -> object:
+    """The value for display: only dicts, lists, strings, numbers, bools and None, and nothing is imported.
+
+    Key order, numbers and strings are restored. A model is the dict of its fields, a tuple or set a list, an
+    enum member its value, bytes their repr, a time its iso text, a Decimal its digits, an opaque object its
+    repr. Keys that are not strings appear as text. Raises EncodingError as `decode` does.
+    """
+    return Decoder(exact, show).decode(plain)
+
+
+def canonical(value: object) -> str:
+    """A text that two values share if and only if they encode alike, whatever the order of their keys.
+
+    `1`, `1.0` and `True` differ. Memory addresses in the repr of opaque objects are left out, so that the
+    same call in another process compares equal. Raises EncodingError as `encode` does.
+    """
+    return Encoder(canonical=True).canonical_text(value)
