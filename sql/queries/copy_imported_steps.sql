@@ -1,0 +1,5 @@
+-- The steps of runs from files; created_at is the file's own time where it has one.
+COPY agent_steps (run_id, step_number, step_type, input, output, created_at, seed, agent, name, parent_step, started_at,
+                  finished_at, finished_order, finished_before, started_before, error, input_exact, output_exact,
+                  tokens_in, tokens_out, finish_reason, call_hash)
+FROM STDIN
