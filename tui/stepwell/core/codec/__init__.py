@@ -1,7 +1,8 @@
 """Any Python value as JSON that Postgres can query, and back again, equal to the last bit and type.
 
-A value becomes two texts. `plain` is ordinary JSON for a jsonb column. `exact` holds what jsonb would lose; it
-is None for the many values of which jsonb loses nothing. Its JSON object has these members, all but `v` optional:
+A value becomes two texts. `plain` is ordinary JSON for a jsonb column. `exact` holds what jsonb would lose,
+and is None for the many values of which jsonb loses nothing. Its JSON object has these members, all but `v`
+optional:
 
     v   the version of this format, 1
     o   key orders. A dict with the same keys as one of these lists has this order; others have jsonb's
@@ -69,7 +70,8 @@ def view(plain: object, exact: object | None) -> object:
 
     Key order, numbers and strings are restored. A model is the dict of its fields, a tuple or set a list, an
     enum member its value, bytes their repr, a time its iso text, a Decimal its digits, an opaque object its
-    repr. Keys that are not strings appear as text. Raises EncodingError as `decode` does.
+    repr, an int too long to print its hexadecimal digits. Keys that are not strings appear as text. Raises
+    EncodingError as `decode` does.
     """
     return Decoder(exact, show).decode(plain)
 

@@ -45,6 +45,7 @@ class Encoder:
         self._heads: dict[Head, int] = {}
         self._stack: list[object] = [] if stack is None else stack
         self._walks: dict[type, Callable[[Any], Result]] = {
+            **dict.fromkeys(_ATOMS, lambda _: None),
             str: _walk_str,
             int: _walk_int,
             float: _walk_float,
