@@ -216,3 +216,28 @@ def test_a_standby_is_read_and_labelled(standby: Any) -> None:
         world = replayer.at(1)
     assert world.states == {None: {"a": 1}}
     assert (world.replay.isolation, world.replay.notes) == ("REPEATABLE READ READ ONLY", ("standby",))
+
+
+def test_a_tool_call_comes_with_the_prompt_after_it_of_the_same_agent(schema_dsn: str) -> None:
+    add_step(schema_dsn, 1, "tool_call", output="x", agent="a")
+    add_step(schema_dsn, 2, "llm_call", input="other", agent="b")
+    add_step(schema_dsn, 3, "llm_call", input="own", agent="a")
+    with replaying(schema_dsn) as replayer:
+        prompt = replayer.at(1).next_prompt
+        assert replayer.at(3).next_prompt is None
+    assert prompt is not None
+    assert prompt.input == '"own"'
+
+
+def test_a_search_finds_where_a_text_first_appears(schema_dsn: str) -> None:
+    first = {"messages": ["where is the lamp"]}
+    add_step(schema_dsn, 1, "llm_call", input=first, output="let me see")
+    add_step(schema_dsn, 2, "tool_call", input={"q": 'a "Lamp"'}, output=[])
+    add_step(
+        schema_dsn, 3, "llm_call", input={"messages": [*first["messages"], 'a "Lamp"']}, output="no lamp"
+    )
+    add_step(schema_dsn, 4, "llm_call", input=first, output="bye")
+    with replaying(schema_dsn) as replayer:
+        assert replayer.search("lamp") == [1, 2, 3]
+        assert replayer.search('"Lamp"') == [2]
+        assert replayer.search("100%") == []

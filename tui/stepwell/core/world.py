@@ -71,6 +71,8 @@ class World:
     replay: Replay
     previous_prompt: Payload | None = None
     """Of a model call: the prompt before it of the same agent, to tell what is new."""
+    next_prompt: Payload | None = None
+    """Of a tool call: the prompt after it of the same agent, to tell what the model saw of the result."""
     odd: Mapping[int, str] = field(default_factory=dict)
     """State steps that could not be taken for what they claim, and why (step number to a few words)."""
 

@@ -7,8 +7,9 @@ from uuid import UUID
 
 import psycopg
 
+from stepwell.core.search import first_appearances
 from stepwell.core.state import Folded, StateStep, fold
-from stepwell.core.steps import LLM_CALL, Payload, RunHead, StepHead
+from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, RunHead, StepHead
 from stepwell.core.world import SHARED, Last, Moment, Replay, World
 from stepwell.replay.values import display
 from stepwell.store import reading
@@ -41,6 +42,10 @@ class Replayer:
     def payload(self, number: int) -> Payload:
         """What step `number` was given and gave. Raises NotFoundError."""
         return self._read(lambda c: reading.read_payload(c, self.run_id, number))[0]
+
+    def search(self, text: str) -> list[int]:
+        """Numbers of the steps where `text` first appears (`core.search`). Reads every payload of the run."""
+        return list(first_appearances(self._read(lambda c: reading.search_steps(c, self.run_id, text))[0]))
 
     def at(self, number: int, moment: Moment = Moment.AFTER) -> World:
         """The world of step `number`. Rolled back before it returns. Raises NotFoundError for no such step.
@@ -77,13 +82,11 @@ def _world(
     answers = reading.fold_rows(connection, "fold_answers", run_id, bounds)
     folded = fold([_state_step(row) for row in states], number)
     payload = reading.read_payload(connection, run_id, number)
-    previous = (
-        reading.read_previous_prompt(connection, run_id, number, head.agent)
-        if head.type == LLM_CALL
-        else None
-    )
+    prompt = None
+    if head.type in (LLM_CALL, TOOL_CALL):
+        prompt = reading.read_prompt(connection, run_id, number, head.agent, after=head.type == TOOL_CALL)
     return lambda report, milliseconds: _assemble(
-        run_id, head, moment, payload, previous, folded, answers, report, milliseconds
+        run_id, head, moment, payload, prompt, folded, answers, report, milliseconds
     )
 
 
@@ -92,7 +95,7 @@ def _assemble(
     head: StepHead,
     moment: Moment,
     payload: Payload,
-    previous: Payload | None,
+    prompt: Payload | None,
     folded: Folded,
     answers: Sequence[reading.Row],
     report: Report,
@@ -122,7 +125,8 @@ def _assemble(
             retries=report.retries,
             notes=tuple(report.notes),
         ),
-        previous_prompt=previous,
+        previous_prompt=prompt if head.type == LLM_CALL else None,
+        next_prompt=prompt if head.type == TOOL_CALL else None,
         odd=folded.odd,
     )
 

@@ -9,6 +9,7 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import dict_row
 
+from stepwell.core.search import Found, folds_case, needle
 from stepwell.core.steps import Loop, Payload, RunHead, StepHead
 from stepwell.errors import DatabaseError, NotFoundError, UsageError
 from stepwell.store.queries import query
@@ -174,12 +175,22 @@ def read_payload(connection: psycopg.Connection, run_id: UUID, number: int) -> P
     return _payload(found[0])
 
 
-def read_previous_prompt(
-    connection: psycopg.Connection, run_id: UUID, number: int, agent: str | None
+def read_prompt(
+    connection: psycopg.Connection, run_id: UUID, number: int, agent: str | None, *, after: bool
 ) -> Payload | None:
-    """The prompt of the model call before step `number` of the same agent; None for its first."""
-    found = rows(connection, "read_previous_prompt", run_id=run_id, number=number, agent=agent)
+    """The prompt of the last model call before step `number` of that agent, or of the first one after it."""
+    name = "read_next_prompt" if after else "read_previous_prompt"
+    found = rows(connection, name, run_id=run_id, number=number, agent=agent)
     return _payload(found[0]) if found else None
+
+
+def search_steps(connection: psycopg.Connection, run_id: UUID, text: str) -> list[Found]:
+    """Steps in which `text` occurs, and all model calls; reads every payload of the run."""
+    found = rows(connection, "search_steps", run_id=run_id, needle=needle(text), fold=folds_case(text))
+    return [
+        Found(row["step_number"], row["step_type"], row["agent"], row["in_input"], row["in_output"])
+        for row in found
+    ]
 
 
 def _payload(row: Row) -> Payload:

@@ -1,0 +1,8 @@
+-- End a run, and let go of its lock. No row if the run is no longer there.
+WITH run AS (
+    UPDATE agent_runs
+    SET status = %(status)s, finished_at = %(finished_at)s, error = %(error)s::jsonb
+    WHERE run_id = %(run_id)s
+    RETURNING run_id
+)
+SELECT pg_advisory_unlock_shared(%(key)s) FROM run

@@ -1,0 +1,10 @@
+-- A recorder's session: every row is found by its key, whatever the statistics say while the tables are still small.
+SELECT set_config('synchronous_commit',
+                  CASE WHEN NOT %(durable)s THEN 'off'
+                       WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
+                       ELSE current_setting('synchronous_commit') END, false),
+       set_config('default_transaction_isolation', 'read committed', false),
+       set_config('enable_seqscan', 'off', false),
+       set_config('enable_hashjoin', 'off', false),
+       set_config('enable_mergejoin', 'off', false),
+       set_config('jit', 'off', false)

@@ -1,0 +1,8 @@
+-- Take an existing run up again: how many steps it has, no row if there is no such run.
+WITH run AS (
+    UPDATE agent_runs
+    SET status = 'running', finished_at = NULL, error = NULL
+    WHERE run_id = %(run_id)s
+    RETURNING steps
+)
+SELECT steps, pg_try_advisory_lock_shared(%(key)s) FROM run

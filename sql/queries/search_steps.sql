@@ -1,0 +1,19 @@
+-- Steps in whose payload, error or name a text occurs; %(needle)s is the text as JSON spells it inside a string.
+-- %(fold)s: upper and lower case are the same.
+SELECT step_number, step_type, agent, in_input, in_output
+FROM (
+    SELECT step.*,
+           CASE WHEN %(fold)s THEN strpos(lower(given), lower(%(needle)s)) ELSE strpos(given, %(needle)s) END > 0
+               AS in_input,
+           CASE WHEN %(fold)s THEN strpos(lower(gave), lower(%(needle)s)) ELSE strpos(gave, %(needle)s) END > 0
+               AS in_output
+    FROM (SELECT NULL::text AS agent, NULL::text AS name, NULL::jsonb AS error) AS absent
+    CROSS JOIN LATERAL (
+        SELECT step_number, step_type, agent, id, coalesce(input::text, '') AS given,
+               concat_ws(chr(31), name, output::text, error::text) AS gave
+        FROM agent_steps
+        WHERE run_id = %(run_id)s
+    ) AS step
+) AS found
+WHERE in_input OR in_output OR step_type = 'llm_call'
+ORDER BY step_number, id

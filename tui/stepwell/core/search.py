@@ -1,0 +1,46 @@
+"""Search hits: where a text first appears, not every later prompt that repeats it."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from stepwell.core.steps import LLM_CALL
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A step, and whether the text is in what it was given or in what it gave."""
+
+    number: int
+    type: str
+    agent: str | None
+    in_input: bool
+    in_output: bool
+
+
+def needle(text: str) -> str:
+    """The text as JSON spells it inside a string, as far as JSONB can hold it."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "replace").decode()
+
+
+def folds_case(text: str) -> bool:
+    """A text without capitals matches either case, as in vim's smartcase."""
+    return text == text.lower()
+
+
+def first_appearances(found: Iterable[Found]) -> Iterator[int]:
+    """Numbers of the steps where the text is new.
+
+    A prompt repeats what was in the same agent's previous prompt and what has been answered since. `found`
+    are all matching steps, and all model calls whether they match or not, in order.
+    """
+    repeated: dict[str | None, bool] = {}
+    for step in found:
+        if step.type == LLM_CALL:
+            is_new = step.in_input and not repeated.get(step.agent, False)
+            if is_new or step.in_output:
+                yield step.number
+            repeated[step.agent] = step.in_input or step.in_output
+        else:
+            repeated[step.agent] = True
+            yield step.number
