@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -91,17 +91,20 @@ def _bytes(path: Path) -> bytes:
 class Progress:
     """A line that counts steps, on a terminal only, and only once it has taken a moment."""
 
-    def __init__(self, stream: TextIO, name: str, total: int) -> None:
+    def __init__(
+        self, stream: TextIO, name: str, total: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._stream = stream
         self._name = printable(name)[:40]
         self._total = total
         self._count = 0
-        self._next = time.monotonic() + QUIET_SECONDS if stream.isatty() else float("inf")
+        self._clock = clock
+        self._next = clock() + QUIET_SECONDS if stream.isatty() else float("inf")
         self._width = 0
 
     def step(self) -> None:
         self._count += 1
-        now = time.monotonic()
+        now = self._clock()
         if now < self._next:
             return
         self._next = now + 0.1

@@ -65,7 +65,7 @@ def check_messages(messages: Sequence[Item], roles: frozenset[str] = CHAT_ROLES)
         for index, part in enumerate(content if isinstance(content, list) else ()):
             if isinstance(part, dict) and part.get("type") in ("tool_use", "tool_result"):
                 raise (message.place / "content" / index / "type").error(
-                    f"{part['type']} blocks belong to another format, which cannot be imported yet"
+                    f"{part['type']} blocks are of another format, not imported yet"
                 )
 
 
