@@ -1,15 +1,11 @@
 """A whole run in a line or a few: a cell a step, or the worst of several steps."""
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC
 
-from stepwell.core.outline import ERROR, IN_DOUBT, RUNNING, Outline
+from stepwell.core.outline import EMPTY, ERROR, IN_DOUBT, RUNNING, SPAN, Outline
 
 CURSOR = "#"
-EMPTY = "."
-SPAN = "="
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,7 @@ def draw_lanes(outline: Outline, cursor: int, width: int, limit: int = 4) -> tup
     if own not in chosen:
         chosen[-1] = own
     return tuple(
-        Lane(agent, "".join(_cells(_line(outline, agent), cursor if agent == own else -1, width)))
+        Lane(agent, "".join(_cells(outline.agent_marks(agent), cursor if agent == own else -1, width)))
         for agent in chosen
     )
 
@@ -66,34 +62,3 @@ def _worst(marks: str) -> str:
     if letters:
         return letters[0]
     return SPAN if SPAN in marks else EMPTY
-
-
-def _line(outline: Outline, agent: str | None) -> str:
-    """The marks of one agent's steps among those of all, each call followed by its span."""
-    count = len(outline.steps)
-    line = bytearray(EMPTY.encode() * count)
-    own = outline.by_agent[agent]
-    for index in own:
-        end = _spans_to(outline, index)
-        if end > index + 1:
-            line[index + 1 : end] = SPAN.encode() * (end - index - 1)
-    for index in own:
-        mark = outline.marks[index]
-        line[index] = ord(outline.letters[index] if mark == RUNNING else mark)
-    return line.decode()
-
-
-def _spans_to(outline: Outline, index: int) -> int:
-    """The index up to which steps began before this one had finished."""
-    step = outline.steps[index]
-    if outline.running and step.in_doubt:
-        return len(outline.steps)
-    if step.finished is None:
-        return index
-    finished = step.finished
-    finished = finished.replace(tzinfo=UTC) if finished.tzinfo is None else finished.astimezone(UTC)
-    times, indexes = outline.times
-    if len(times) < len(outline.steps):
-        return index
-    before = bisect_left(times, finished)
-    return indexes[before - 1] + 1 if before else index

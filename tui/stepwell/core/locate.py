@@ -1,11 +1,11 @@
 """Where in a run "go to" lands, and the words for why."""
 
 from bisect import bisect_left
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from math import ceil
 
 from stepwell.core.address import Clock, Number, Offset, Percent, Target, target_text
-from stepwell.core.outline import Outline
+from stepwell.core.outline import Outline, utc
 from stepwell.core.steps import RunHead
 
 NO_STEPS = "the run has no steps"
@@ -43,7 +43,7 @@ def _by_time(run: RunHead, outline: Outline, target: Clock | Offset) -> tuple[in
     times, indexes = outline.times
     if not times:
         return None, f"{target_text(target)}: no step has a time"
-    begin = min(_utc(run.started), times[0]) if run.started else times[0]
+    begin = min(utc(run.started), times[0]) if run.started else times[0]
     wanted = begin + timedelta(seconds=target.seconds) if isinstance(target, Offset) else _on(begin, target)
     at = bisect_left(times, wanted)
     if at < len(times):
@@ -59,7 +59,3 @@ def _on(begin: datetime, clock: Clock) -> datetime:
     wanted = begin.replace(hour=clock.hour, minute=clock.minute, second=clock.second or 0, microsecond=0)
     precision = timedelta(minutes=1) if clock.second is None else timedelta(seconds=1)
     return wanted if wanted + precision > begin else wanted + _DAY
-
-
-def _utc(time: datetime) -> datetime:
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

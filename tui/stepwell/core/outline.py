@@ -12,6 +12,7 @@ from stepwell.core.steps import Loop, StepHead
 
 ERROR, IN_DOUBT, RUNNING = "!", "?", "~"
 UNKNOWN_LETTER = "-"
+EMPTY, SPAN = ".", "="
 
 
 @dataclass(frozen=True)
@@ -23,17 +24,20 @@ class Outline:
     _hits: dict[Condition, tuple[int, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _lanes: dict[str | None, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def _by_number(self) -> tuple[list[int], list[int]]:
         order = sorted(range(len(self.steps)), key=lambda index: self.steps[index].number)
         return [self.steps[index].number for index in order], order
 
+    @cached_property
+    def _first_of(self) -> dict[int, int]:
+        return {step.number: index for index, step in reversed(list(enumerate(self.steps)))}
+
     def index_of(self, number: int) -> int | None:
         """The first step of that number."""
-        numbers, order = self._by_number
-        at = bisect_left(numbers, number)
-        return order[at] if at < len(numbers) and numbers[at] == number else None
+        return self._first_of.get(number)
 
     def nearest(self, number: int) -> int:
         """The step whose number is closest, the lower of two; there must be a step."""
@@ -81,7 +85,7 @@ class Outline:
     def times(self) -> tuple[list[datetime], list[int]]:
         """When steps began, in UTC and in order, and their indexes; steps without a time are left out."""
         known = [
-            (time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC), index)
+            (utc(time), index)
             for index, step in enumerate(self.steps)
             if (time := step.started or step.created) is not None
         ]
@@ -133,6 +137,36 @@ class Outline:
             for step, letter in zip(self.steps, self.letters, strict=True)
         )
 
+    def agent_marks(self, agent: str | None) -> str:
+        """The marks of one agent's steps among those of all, each call followed by `=` as far as it spans.
+
+        `.` stands for the steps of others. A running call shows its letter: its span says that it runs.
+        """
+        found = self._lanes.get(agent)
+        if found is None:
+            line = bytearray(EMPTY.encode() * len(self.steps))
+            own = self.by_agent[agent]
+            for index in own:
+                end = self._spans_to(index)
+                if end > index + 1:
+                    line[index + 1 : end] = SPAN.encode() * (end - index - 1)
+            for index in own:
+                mark = self.marks[index]
+                line[index] = ord(self.letters[index] if mark == RUNNING else mark)
+            found = self._lanes[agent] = line.decode()
+        return found
+
+    def _spans_to(self, index: int) -> int:
+        """The index up to which steps began before this one had finished."""
+        step = self.steps[index]
+        if self.running and step.in_doubt:
+            return len(self.steps)
+        times, indexes = self.times
+        if step.finished is None or len(times) < len(self.steps):
+            return index
+        before = bisect_left(times, utc(step.finished))
+        return indexes[before - 1] + 1 if before else index
+
     def hits(self, condition: Condition) -> tuple[int, ...]:
         """Indexes of the steps that a condition matches, in order."""
         found = self._hits.get(condition)
@@ -140,6 +174,11 @@ class Outline:
             found = tuple(index for index, step in enumerate(self.steps) if condition.matches(step, self))
             self._hits[condition] = found
         return found
+
+
+def utc(time: datetime) -> datetime:
+    """The same instant in UTC; a time without a zone is taken for UTC."""
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
 def _initial(step_type: str) -> str:
