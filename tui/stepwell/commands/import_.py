@@ -1,7 +1,6 @@
 """`stepwell import FILE…`: recordings of other tools into the database."""
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -9,27 +8,38 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TextIO
+from uuid import UUID
 
 import psycopg
 
+from stepwell.commands.output import emit, line, note
+from stepwell.commands.session import target_of
 from stepwell.core.recording import run_id
 from stepwell.errors import EncodingError, InvalidFileError, StepwellError
 from stepwell.importers import FORMATS, read
 from stepwell.importers.document import printable
-from stepwell.store.connect import connect, resolve
+from stepwell.store.connect import connect
 from stepwell.store.importing import Imported, import_runs
 
 QUIET_SECONDS = 0.5
 """What is done by then needs no progress shown."""
 _SHOWN_IDS = 6
 _ID_DIGITS = 8
+"""Enough to open a run by, in a database of many."""
+JSON_HELP = """\
+with --json, one object a line for each file:
+  file, format     the file, and the format that it was recognised as, null where it was not
+  imported         ids of the runs that are new; already_there: ids of those imported before
+  steps            how many steps the new runs have
+  error            why nothing of this file was imported, or null
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command, without the ones that all commands share (`--dsn`)."""
     known = ", ".join(format_.title for format_ in FORMATS)
     parser.add_argument("files", nargs="+", metavar="FILE", help=f"a recording, told by its content: {known}")
-    parser.add_argument("--json", action="store_true", help="one JSON object a file, each on a line")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,17 +47,14 @@ def run(args: argparse.Namespace) -> int:
 
     Raises DatabaseError where there is no database to import into.
     """
-    target = resolve(getattr(args, "dsn", None))
-    if target.notice:
-        print(target.notice, file=sys.stderr)
     status = 0
-    with connect(target) as connection:
+    with connect(target_of(args)) as connection:
         for file in args.files:
             try:
                 format_name, done = import_file(connection, Path(file))
             except StepwellError as problem:
                 status = 2
-                _say_failed(file, str(problem), as_json=args.json)
+                _say_failed(file, problem, as_json=args.json)
             else:
                 _say_done(file, format_name, done, as_json=args.json)
     return status
@@ -109,9 +116,9 @@ class Progress:
             return
         self._next = now + 0.1
         percent = 100 * self._count // self._total
-        line = f"{self._name}: {self._count}/{self._total} steps {percent}%"
-        self._write(line)
-        self._width = len(line)
+        counter = f"{self._name}: {self._count}/{self._total} steps {percent}%"
+        self._write(counter)
+        self._width = len(counter)
 
     def clear(self) -> None:
         if self._width:
@@ -125,40 +132,39 @@ class Progress:
 
 def _say_done(file: str, format_name: str, done: Imported, *, as_json: bool) -> None:
     if as_json:
-        print(
-            json.dumps(
-                {
-                    "file": file,
-                    "format": format_name,
-                    "imported": [str(id_) for id_ in done.new],
-                    "already_there": [str(id_) for id_ in done.there],
-                    "steps": done.steps,
-                    "error": None,
-                }
-            )
-        )
-        return
-    name = printable(file)
-    if not done.new:
-        print(f"already there: {name} ({format_name}): {_ids(done.there)}")
-        return
-    there = f"; already there: {_ids(done.there)}" if done.there else ""
-    counts = f"{_counted(len(done.new), 'run')}, {_counted(done.steps, 'step')}"
-    print(f"imported {counts} from {name} ({format_name}): {_ids(done.new)}{there}")
-
-
-def _say_failed(file: str, why: str, *, as_json: bool) -> None:
-    name = printable(file)
-    if as_json:
-        failed = {"imported": [], "already_there": [], "steps": 0, "error": printable(why)}
-        print(json.dumps({"file": file, "format": None, **failed}))
+        _emit(file, format_name, done, None)
+    elif done.new:
+        there = f"; already there: {_ids(done.there)}" if done.there else ""
+        counts = f"{_counted(len(done.new), 'run')}, {_counted(done.steps, 'step')}"
+        line(f"imported {counts} from {printable(file)} ({format_name}): {_ids(done.new)}{there}")
     else:
-        line = printable(why)
-        print(f"stepwell: {line if line.startswith(name) else f'{name}: {line}'}", file=sys.stderr)
+        line(f"already there: {printable(file)} ({format_name}): {_ids(done.there)}")
 
 
-def _ids(ids: Sequence[object]) -> str:
-    shown = " ".join(str(id_)[:_ID_DIGITS] for id_ in ids[:_SHOWN_IDS])
+def _say_failed(file: str, problem: StepwellError, *, as_json: bool) -> None:
+    named = isinstance(problem, InvalidFileError)  # it begins with the file's name
+    why = str(problem) if named else f"{printable(file)}: {problem}"
+    if as_json:
+        _emit(file, None, Imported(), why)
+    else:
+        note(f"stepwell: {why}")
+
+
+def _emit(file: str, format_name: str | None, done: Imported, error: str | None) -> None:
+    emit(
+        {
+            "file": file,
+            "format": format_name,
+            "imported": done.new,
+            "already_there": done.there,
+            "steps": done.steps,
+            "error": error,
+        }
+    )
+
+
+def _ids(ids: Sequence[UUID]) -> str:
+    shown = " ".join(id_.hex[:_ID_DIGITS] for id_ in ids[:_SHOWN_IDS])
     return shown if len(ids) <= _SHOWN_IDS else f"{shown} and {len(ids) - _SHOWN_IDS} more"
 
 
