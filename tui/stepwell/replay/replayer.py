@@ -39,6 +39,10 @@ class Replayer:
         wanted = tuple(numbers)
         return self._read(lambda c: reading.read_heads(c, self.run_id, after=after, numbers=wanted))[0]
 
+    def where(self) -> str:
+        """Role and database, for people: `agents@db1`."""
+        return self._read(reading.where)[0]
+
     def payload(self, number: int) -> Payload:
         """What step `number` was given and gave. Raises NotFoundError."""
         return self._read(lambda c: reading.read_payload(c, self.run_id, number))[0]

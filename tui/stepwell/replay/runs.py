@@ -28,6 +28,10 @@ class Runs:
         """The run whose id begins so, `@failed` or `@last`. Raises NotFoundError, UsageError."""
         return self._reader.read(lambda c: reading.find_run(c, prefix))[0]
 
+    def where(self) -> str:
+        """Role and database, for people: `agents@db1`."""
+        return self._reader.read(reading.where)[0]
+
     def cancel(self) -> None:
         self._reader.cancel()
 

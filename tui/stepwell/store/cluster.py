@@ -9,7 +9,7 @@ import socket
 import stat
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,11 +23,14 @@ from stepwell.store.keeper import server_pid
 
 DATABASE = "stepwell"
 SUPERUSER = "postgres"
-START_TIMEOUT = 120.0
+START_TIMEOUT = 120
 """Seconds; recovery after a crash of the machine counts in."""
 _SOCKET_PATH_LIMIT = 103
 """Bytes a Unix socket's path may have: 103 on macOS, 107 on Linux."""
 _LOG_LIMIT = 8 << 20
+_NO_PROCESS = 2**31 - 1
+_ORPHANS_TIMEOUT = 15.0
+"""Seconds in which the processes of a killed server notice and end."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,8 @@ class Cluster:
             time.sleep(0.05)
 
     def _start(self, binaries: Path, account: Account, options: Mapping[str, str]) -> None:
-        self._drop_reused_number()
+        for file in (self.data / "postmaster.pid", self.socket_folder / ".s.PGSQL.5432.lock"):
+            _disown(file)
         (self.folder / "host").write_text(socket.gethostname())
         if self.log.exists() and self.log.stat().st_size > _LOG_LIMIT:
             self.log.unlink()
@@ -141,29 +145,23 @@ class Cluster:
             **options,
         }
         words = " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in settings.items())
-        limit = int(START_TIMEOUT)
-        command = [binaries / "pg_ctl", "start", "-D", self.data, "-l", self.log, "-o", words]
+        command = ["start", "-D", self.data, "-l", self.log, "-o", words, "-w", "-s", "-t", START_TIMEOUT]
+        deadline = time.monotonic() + _ORPHANS_TIMEOUT
+        while (why := self._run_server([binaries / "pg_ctl", *command], account)) is not None:
+            if "shared memory block" not in why or time.monotonic() > deadline:
+                raise DatabaseError(
+                    f"the embedded Postgres does not start: {why}; see {self.log}, {NAME_ONE}"
+                )
+            time.sleep(0.1)
+
+    def _run_server(self, command: Sequence[object], account: Account) -> str | None:
+        """Start the server and wait until it is ready; returns what it died of, or None."""
         before = self.log.stat().st_size if self.log.exists() else 0
         try:
-            done = account.run([*map(str, command), "-w", "-s", "-t", str(limit)], timeout=limit + 10)
-        except subprocess.TimeoutExpired as error:
-            raise DatabaseError(f"the embedded Postgres did not start in time; see {self.log}") from error
-        if done.returncode != 0:
-            why = cause(self._logged_since(before) or done.stderr)
-            raise DatabaseError(f"the embedded Postgres does not start: {why}; see {self.log}, {NAME_ONE}")
-
-    def _drop_reused_number(self) -> None:
-        """Remove a stale `postmaster.pid` whose number now belongs to another process of the same user.
-
-        Postgres would take that process for a server. Any other stale file is left to Postgres, which learns
-        from it whether orphans of a killed server still hold the data.
-        """
-        file = self.data / "postmaster.pid"
-        try:
-            os.kill(int(file.read_text().partition("\n")[0]), 0)
-        except (FileNotFoundError, ValueError, ProcessLookupError, PermissionError):
-            return
-        file.unlink()
+            done = account.run([str(word) for word in command], timeout=START_TIMEOUT + 10)
+        except subprocess.TimeoutExpired:
+            return f"no answer in {START_TIMEOUT} s"
+        return None if done.returncode == 0 else cause(self._logged_since(before) or done.stderr)
 
     def _logged_since(self, offset: int) -> str:
         if not self.log.exists():
@@ -191,6 +189,23 @@ def cause(text: str) -> str:
     telling = [line for line in lines if re.search(r"(FATAL|PANIC|ERROR|error):", line)]
     line = [*telling, *lines[-1:], "no reason given"][0]
     return re.sub(r"^.*?(FATAL|PANIC|ERROR|error):\s+", "", line)
+
+
+def _disown(file: Path) -> None:
+    """Put a number that no process has into a stale lock file whose number belongs to a process again.
+
+    Postgres would take that process (a zombie, or one that got the number later) for a running server. The rest of
+    the file stays: from it Postgres learns whether orphans of a killed server still hold the data.
+    """
+    try:
+        text = file.read_text()
+        number, _, rest = text.partition("\n")
+        os.kill(int(number), 0)
+    except (FileNotFoundError, ValueError, ProcessLookupError, PermissionError):
+        return
+    # Not through a link: the folder belongs to the server's user, and root may be writing.
+    with open(os.open(file, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW), "w") as stale:
+        stale.write(f"{_NO_PROCESS}\n{rest}")
 
 
 def check_private(folder: Path, owner: int) -> None:

@@ -52,6 +52,13 @@ def has_runs_table(connection: psycopg.Connection) -> bool:
     return bool(runs)
 
 
+def where(connection: psycopg.Connection) -> str:
+    """Role and database, for people: `agents@db1`."""
+    row = connection.execute(query("read_tables")).fetchone()
+    assert row is not None
+    return f"{row[2]}@{row[3]}"
+
+
 def list_runs(
     connection: psycopg.Connection,
     *,

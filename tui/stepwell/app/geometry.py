@@ -1,0 +1,76 @@
+"""How the debugger divides a terminal. Drawn for 80×24; what matters least goes first when there is less."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+NARROW = 60
+"""Below so many columns one pane is shown at a time."""
+
+
+class Pane(StrEnum):
+    TIMELINE = "timeline"
+    INPUT = "input"
+    OUTPUT = "output"
+    STATE = "state"
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Cells of each part, 0 for one that is left out. A pane's height includes its heading."""
+
+    width: int
+    title: int
+    strip: int
+    timeline_width: int
+    body: int
+    """Rows of the timeline, and of the panes beside it together."""
+    input: int
+    output: int
+    state: int
+    status: int
+    keys: int
+    durations: bool
+
+    @property
+    def pane_width(self) -> int:
+        return self.width - self.timeline_width
+
+
+def divide(width: int, height: int, *, lanes: int, pane: Pane, zoomed: bool, state: bool) -> Geometry:
+    """Divide `width` × `height` cells. `lanes`: rows of the strip wanted; `state`: there is a state to show."""
+    title = int(height >= 11)
+    keys = int(height >= 14)
+    strip = min(max(1, lanes), max(1, height // 6))
+    body = max(1, height - title - strip - keys - 1)
+    single = zoomed or width < NARROW
+    beside = 0 if single and pane is not Pane.TIMELINE else width if single else _timeline_width(width)
+    input_, output, state_ = _panes(body, state and body >= 14)
+    if single:
+        input_, output, state_ = (body if pane is p else 0 for p in (Pane.INPUT, Pane.OUTPUT, Pane.STATE))
+    return Geometry(
+        width=width,
+        title=title,
+        strip=strip,
+        timeline_width=beside,
+        body=body,
+        input=input_,
+        output=output,
+        state=state_,
+        status=1,
+        keys=keys,
+        durations=beside >= 30,
+    )
+
+
+def _timeline_width(width: int) -> int:
+    """Its bar at the right included."""
+    if width < 80:
+        return 26
+    return min(60, 31 + max(0, width - 80) // 4)
+
+
+def _panes(body: int, state: bool) -> tuple[int, int, int]:
+    state_rows = max(4, body // 4) if state else 0
+    rest = body - state_rows
+    input_rows = rest * 7 // 15 if rest >= 4 else rest // 2
+    return input_rows, rest - input_rows, state_rows

@@ -1,0 +1,86 @@
+"""The protocol of the app: what workers tell screens. Each message carries values, never a connection."""
+
+from collections.abc import Sequence
+
+from textual.message import Message
+
+from stepwell.core.steps import RunHead, StepHead
+from stepwell.core.world import World
+
+
+class Opened(Message):
+    """A run and all its steps have been read."""
+
+    def __init__(self, run: RunHead, steps: Sequence[StepHead], where: str) -> None:
+        super().__init__()
+        self.run = run
+        self.steps = steps
+        self.where = where
+        """Role and database: `agents@db1`."""
+
+
+class Moved(Message):
+    """A move was replayed and rolled back."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self.world = world
+
+
+class Grown(Message):
+    """A live run has gained steps, or some of its steps have finished."""
+
+    def __init__(self, run: RunHead, new: Sequence[StepHead], updated: Sequence[StepHead]) -> None:
+        super().__init__()
+        self.run = run
+        self.new = new
+        self.updated = updated
+
+
+class Found(Message):
+    """A search is done: numbers of the steps where `text` first appears."""
+
+    def __init__(self, text: str, numbers: Sequence[int]) -> None:
+        super().__init__()
+        self.text = text
+        self.numbers = tuple(numbers)
+
+
+class Listed(Message):
+    """A page of runs. `first`: it begins the list; `more`: another page follows."""
+
+    def __init__(
+        self,
+        runs: Sequence[RunHead],
+        *,
+        first: bool,
+        more: bool,
+        query: tuple[str, bool],
+        milliseconds: float,
+    ) -> None:
+        super().__init__()
+        self.runs = runs
+        self.first = first
+        self.more = more
+        self.query = query
+        """The filter that it was read with: text, and failed only."""
+        self.milliseconds = milliseconds
+
+
+class Counted(Message):
+    """How many runs there are; `exact` or estimated."""
+
+    def __init__(self, number: int, exact: bool, where: str) -> None:
+        super().__init__()
+        self.number = number
+        self.exact = exact
+        self.where = where
+
+
+class Failed(Message):
+    """A job could not be done; `text` is one line with cause and remedy."""
+
+    def __init__(self, text: str, job: str) -> None:
+        super().__init__()
+        self.text = text
+        self.job = job

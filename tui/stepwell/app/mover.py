@@ -1,0 +1,74 @@
+"""The jobs of the debugger's worker: open a run, move in it, search it, look for what a live run has gained."""
+
+from uuid import UUID
+
+from textual.message import Message
+
+from stepwell.app.messages import Found, Grown, Moved, Opened
+from stepwell.core.steps import RunHead, StepHead
+from stepwell.core.world import Moment
+from stepwell.replay import Replayer
+from stepwell.store.connect import Target
+
+POLL_SECONDS = (0.5, 0.5, 0.5, 1.0, 2.0, 5.0)
+"""Pauses between looks at a live run, as long as nothing is new."""
+POLLED = ("running", "died", "unknown")
+"""Statuses of runs that may still grow: a died run may be resumed."""
+
+
+class Mover:
+    """Used by one worker thread only, except `cancel` and `interval`."""
+
+    def __init__(self, target: Target, run_id: UUID) -> None:
+        self._replayer = Replayer(target, run_id)
+        self._run: RunHead | None = None
+        self._steps: dict[int, StepHead] = {}
+        """Steps not yet finished, by number."""
+        self._last: int | None = None
+        self._quiet = 0
+
+    def open(self) -> Opened:
+        run, steps, where = self._replayer.run(), self._replayer.heads(), self._replayer.where()
+        self._run = run
+        self._remember(steps)
+        return Opened(run, steps, where)
+
+    def move(self, number: int, moment: Moment) -> Moved:
+        return Moved(self._replayer.at(number, moment))
+
+    def search(self, text: str) -> Found:
+        return Found(text, self._replayer.search(text))
+
+    def poll(self) -> Message | None:
+        """What is new since the last look; None for nothing."""
+        if self._run is None:
+            return None
+        run = self._replayer.run()
+        heads = self._replayer.heads(after=self._last, numbers=self._steps)
+        new = [head for head in heads if self._last is None or head.number > self._last]
+        updated = [head for head in heads if head.number in self._steps and head != self._steps[head.number]]
+        if not new and not updated and run.status == self._run.status:
+            self._quiet += 1
+            return None
+        self._quiet = 0
+        self._run = run
+        for head in updated:
+            del self._steps[head.number]
+        self._remember([*updated, *new])
+        return Grown(run, new, updated)
+
+    def interval(self) -> float | None:
+        """Seconds until the next look, None where there is nothing to look for."""
+        if self._run is None or self._run.status not in POLLED:
+            return None
+        return POLL_SECONDS[min(self._quiet, len(POLL_SECONDS) - 1)]
+
+    def cancel(self) -> None:
+        self._replayer.cancel()
+
+    def close(self) -> None:
+        self._replayer.close()
+
+    def _remember(self, heads: list[StepHead]) -> None:
+        self._steps.update({head.number: head for head in heads if head.in_doubt})
+        self._last = max((head.number for head in heads), default=self._last)

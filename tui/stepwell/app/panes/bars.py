@@ -1,0 +1,143 @@
+"""The title above and the status below: one line each, and each tells the truth."""
+
+from stepwell.app.present import Line, Role, Span, cells, clean, clock, count, fit
+from stepwell.app.view import View
+from stepwell.core.steps import RunHead
+from stepwell.core.world import Moment, World
+
+READ_ONLY = "READ ONLY"
+
+
+def title_line(view: View, width: int) -> Line:
+    """`refund-triage 7f3a  FAILED MaxTurnsError  loop 24 laps from 5      agents@db1 READ ONLY`"""
+    run = view.timeline.run
+    role = Role.ERROR if run.status in ("failed", "died") else Role.HEADING
+    spans = [
+        Span(f"{clean(run.name) if run.name else 'run'} {view.short_id}  ", Role.HEADING),
+        Span(" ".join(filter(None, (run.status.upper(), *_why(run)))), role),
+    ]
+    loops = view.timeline.loops
+    if loops:
+        loop = max(loops, key=lambda found: found.laps)
+        spans.append(Span(f"  loop {loop.laps} laps from {loop.first}", Role.HEADING))
+    if len(view.timeline.outline.by_agent) > 1:
+        spans.append(Span(f"  {len(view.timeline.outline.by_agent)} agents"))
+    return _ends(spans, [Span(f"{clean(view.where)} {READ_ONLY}", Role.DIM)], width)
+
+
+def _why(run: RunHead) -> list[str]:
+    found = []
+    if run.error:
+        found.append(error_name(run.error))
+    if run.in_doubt and run.unfinished_name:
+        found.append(f"in doubt: {clean(run.unfinished_name)}")
+    return found
+
+
+def error_name(error: str) -> str:
+    """The class alone: `MaxTurnsError` of `shop.agent.MaxTurnsError: 25 turns`."""
+    return clean(error.partition(":")[0].rpartition(".")[2])
+
+
+def status_line(view: View, width: int) -> Line:
+    """Where one stands, what the last move came to, and how it was read; what fits least is left out first."""
+    if view.error:
+        return (Span(fit(f"! {clean(view.error)}", width), Role.ERROR),)
+    timeline = view.timeline
+    position = f"{timeline.position()} {timeline.moment}"
+    parts = [(0, position)]
+    if view.follow:
+        parts.append((1, "LIVE"))
+    elif view.behind:
+        parts.append((1, f"LIVE +{view.behind} new"))
+    elif timeline.running:
+        parts.append((1, "LIVE"))
+    if view.message:
+        parts.append((2, clean(view.message)))
+    world = view.world
+    if view.busy and view.stale:
+        parts.append((3, "replaying…"))
+    elif world is not None and not view.stale:
+        parts += _told(view, world, wide=width >= 110)
+    return (Span(fit(_fitting(parts, width), width)),)
+
+
+def _told(view: View, world: World, *, wide: bool) -> list[tuple[int, str]]:
+    replay = world.replay
+    first = view.timeline.steps[0].number
+    folded = f"{first}-{world.number}"
+    ms = f"{replay.milliseconds:.0f} ms"
+    parts = []
+    if world.step.agent and len(view.timeline.outline.by_agent) > 1:
+        parts.append((7, f"lane {clean(world.step.agent)}"))
+    if world.clock:
+        parts.append((5, clock(world.clock)))
+    if world.tokens_in is not None or world.tokens_out is not None:
+        parts.append((6, f"{_tokens(world.tokens_in)}+{_tokens(world.tokens_out)} tok"))
+    if wide:
+        parts.append((4, f"folded {folded} ({replay.state_steps} state) in {ms}"))
+        parts.append((3, f"{replay.isolation}{', rolled back' if replay.rolled_back else ''}"))
+    else:
+        level = replay.isolation.partition(" READ ONLY")[0]
+        parts.append((4, f"{folded} {ms.replace(' ', '')}"))
+        parts.append((3, f"{level}{' rolled back' if replay.rolled_back else ''}"))
+    parts += [(2, clean(note)) for note in replay.notes]
+    if replay.ordered_by == "number":
+        parts.append((8, "ordered by number"))
+    return parts
+
+
+def _tokens(number: int | None) -> str:
+    if number is None:
+        return "?"
+    return f"{number / 1000:.1f}k" if number >= 1000 else str(number)
+
+
+def _fitting(parts: list[tuple[int, str]], width: int) -> str:
+    """The parts in their order, without those of the highest rank that do not fit."""
+    kept = list(parts)
+    while len(kept) > 1 and sum(cells(text) + 2 for _, text in kept) - 2 > width:
+        worst = max(kept, key=lambda part: part[0])
+        kept.remove(worst)
+    return "  ".join(text for _, text in kept)
+
+
+def world_words(moment: Moment, number: int) -> str:
+    """`after 11`, `asked 11`"""
+    return f"{moment} {number}"
+
+
+def _ends(left: list[Span], right: list[Span], width: int) -> Line:
+    """Two ends of a line; the right one goes where both do not fit."""
+    size = sum(cells(span.text) for span in (*left, *right))
+    if size + 2 > width:
+        text = "".join(span.text for span in left)
+        if cells(text) > width:
+            return (Span(fit(text, width), left[0].role),)
+        return (*left, Span(" " * (width - cells(text))))
+    return (*left, Span(" " * (width - size)), *right)
+
+
+KEYS = (
+    ("n/p", "step"), ("c/C", "continue"), ("b", "break"), (":", "go to"), ("/", "find"), ("Tab", "pane"),
+    ("z", "zoom"), ("d", "diff"), ("?", "keys"), ("q", "out"), ("a", "asked/after"), ("F", "follow"),
+    ("!", "error"), ("r/R", "lap"), ("y/Y", "copy"), ("v", "pager"),
+)  # fmt: skip
+
+
+def keys_line(width: int) -> Line:
+    """As many keys as fit; the help screen has them all."""
+    spans: list[Span] = []
+    room = width
+    for key, word in KEYS:
+        size = len(key) + len(word) + (2 if spans else 1)
+        if size > room:
+            break
+        spans += [Span((" " if spans else "") + key, Role.HEADING), Span(f" {word}")]
+        room -= size
+    return (*spans, Span(" " * room))
+
+
+def total(number: int, exact: bool) -> str:
+    """`1,204,331`, or `about 1,204,000`."""
+    return count(number) if exact else f"about {count(number)}"

@@ -1,0 +1,240 @@
+"""What INPUT, OUTPUT and STATE hold: a heading, a document, and a few words of what it means."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from stepwell.app.geometry import Pane
+from stepwell.app.panes.bars import world_words
+from stepwell.app.present import (
+    Document,
+    Line,
+    Mode,
+    Role,
+    Rows,
+    Span,
+    arguments_document,
+    call_rows,
+    clean,
+    conversation,
+    count,
+    diff_document,
+    document,
+    lines,
+    note,
+    prompt_diff,
+    reply_messages,
+    size,
+    state_document,
+    value,
+    wrap_line,
+)  # fmt: skip
+from stepwell.app.view import View
+from stepwell.core.prompts import messages_of, new_messages
+from stepwell.core.sight import Sight, seen
+from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL, Payload
+from stepwell.core.world import MISSING, SHARED, World
+
+SHORT_LIST = 6
+SIGHT_LIMIT = 4_000_000
+"""Characters of output and prompt up to which it is worked out what the model saw."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """One pane: `label` follows its name in the heading."""
+
+    label: str
+    document: Document
+
+
+def content(view: View, world: World, pane: Pane, width: int) -> Content:
+    """What a pane shows of a world. Never raises for what was recorded."""
+    match pane:
+        case Pane.INPUT:
+            return _input(view, world, width)
+        case Pane.OUTPUT:
+            return _output(view, world, width)
+        case _:
+            return _state(view, world, width)
+
+
+def _input(view: View, world: World, width: int) -> Content:
+    step, payload = world.step, world.payload
+    label = clean(step.name or step.type)
+    if payload.input is None:
+        return Content(label, note("no input recorded", width))
+    if Pane.INPUT in view.raw:
+        return Content(f"{label}, as stored", document(payload.input, None, width, Mode.RAW))
+    given = value(payload.input, payload.input_exact)
+    if step.type == LLM_CALL:
+        return _prompt(view, world, given, label, width)
+    if step.type == TOOL_CALL:
+        asked = _asked_by(view)
+        same = _same_calls(view)
+        label += f", asked by {asked}" if asked is not None else ""
+        return Content(label, _followed(arguments_document(given, width), same, Role.DIM, width))
+    return Content(label, document(payload.input, payload.input_exact, width))
+
+
+def _prompt(view: View, world: World, given: object, label: str, width: int) -> Content:
+    messages = messages_of(given)
+    previous = world.previous_prompt
+    before = None if previous is None else value(previous.input or "null", previous.input_exact)
+    if view.diff:
+        if previous is None:
+            return Content(
+                f"{label}, diff", note("the first prompt of this agent: nothing to compare", width)
+            )
+        pairs = prompt_diff(messages_of(before) or [before], messages or [given], width)
+        return Content(f"{label}, against prompt {previous.number}", diff_document(pairs, width))
+    if messages is None:
+        return Content(label, document(world.payload.input, world.payload.input_exact, width))
+    kept = 0 if previous is None else new_messages(before, given)
+    label += f", {count(len(messages) - kept)} new of {count(len(messages))}" if kept else ""
+    return Content(label, conversation(messages, kept, width, folded=not view.whole))
+
+
+def _asked_by(view: View) -> int | None:
+    """The model call of the same agent before the tool call at the cursor."""
+    timeline = view.timeline
+    own = timeline.steps[timeline.cursor]
+    for index in range(timeline.cursor - 1, -1, -1):
+        step = timeline.steps[index]
+        if step.type == LLM_CALL and step.agent == own.agent:
+            return step.number
+    return None
+
+
+def _same_calls(view: View) -> str:
+    """`same arguments and result as 5, 7, 9`"""
+    timeline = view.timeline
+    own = timeline.steps[timeline.cursor]
+    place = timeline.outline.places.get(own.number)
+    if own.call_hash is None or place is None:
+        return ""
+    others = [
+        step.number
+        for index in timeline.outline.by_agent[own.agent]
+        if (step := timeline.steps[index]).call_hash == own.call_hash and step.number != own.number
+    ]
+    if not others:
+        return ""
+    near = sorted(others, key=lambda number: abs(number - own.number))[:SHORT_LIST]
+    more = f" and {count(len(others) - len(near))} more" if len(others) > len(near) else ""
+    return f"same arguments and result as {', '.join(map(str, sorted(near)))}{more}"
+
+
+def _output(view: View, world: World, width: int) -> Content:
+    step, payload = world.step, world.payload
+    if payload.error is not None:
+        return Content("raised", _error(payload, width, raw=Pane.OUTPUT in view.raw))
+    if payload.output is None:
+        return _unfinished(view, width)
+    label = size(len(payload.output.encode()) if len(payload.output) < 1000 else len(payload.output))
+    if Pane.OUTPUT in view.raw:
+        return Content(f"{label}, as stored", document(payload.output, None, width, Mode.RAW))
+    if step.type == LLM_CALL:
+        gave = value(payload.output, payload.output_exact)
+        messages = reply_messages(gave)
+        if step.finish_reason:
+            label += f", finished: {clean(step.finish_reason)}"
+        if messages is not None:
+            return Content(label, conversation(messages, 0, width))
+    shown = document(payload.output, payload.output_exact, width)
+    if step.type == TOOL_CALL:
+        return Content(label, _followed(shown, "", Role.ERROR, width, _sight(world)))
+    return Content(label, shown)
+
+
+def _unfinished(view: View, width: int) -> Content:
+    if view.timeline.running:
+        return Content("still running", note("no output yet", width))
+    words = "recorded before it was applied and never confirmed: the process ended during this call"
+    return Content("in doubt", note(words, width, Role.ERROR))
+
+
+def _error(payload: Payload, width: int, *, raw: bool) -> Document:
+    error = value(payload.error or "null", None)
+    if raw or not isinstance(error, dict):
+        return document(payload.error, None, width)
+    head = f"{error.get('type') or 'error'}: {error.get('message') or ''}"
+    rows = [line for part in head.split("\n") for line in wrap_line((Span(clean(part), Role.ERROR),), width)]
+    partial = payload.output
+    rest = document(partial, payload.output_exact, width) if partial is not None else None
+    return Rows(chain(rows, lines(rest) if rest else ()))
+
+
+def _sight(world: World) -> Sight | None:
+    """What the next prompt of the same agent holds of this output."""
+    output, prompt = world.payload.output, world.next_prompt
+    if output is None or prompt is None or prompt.input is None:
+        return None
+    if len(output) + len(prompt.input) > SIGHT_LIMIT:
+        return None
+    gave = value(output, world.payload.output_exact)
+    return seen(gave, prompt.number, value(prompt.input, prompt.input_exact))
+
+
+def sight_lines(sight: Sight | None) -> list[str]:
+    """`x prompt 12 holds 2,048 characters of this output`, and what of it was never seen."""
+    if sight is None or not (sight.cut or sight.absent):
+        return []
+    if sight.absent:
+        return [f"x prompt {sight.number} holds nothing of this output"]
+    lost = sight.length - sight.seen
+    rest = clean(sight.rest[:24])
+    return [
+        f"x prompt {sight.number} holds {count(sight.seen)} characters of this output",
+        f"x {size(lost)} never seen, from {rest} on",
+    ]
+
+
+def _followed(shown: Document, words: str, role: Role, width: int, sight: Sight | None = None) -> Document:
+    """A document with a few words: what was cut stands above, where it is seen without scrolling."""
+    above = [line for text in sight_lines(sight) for line in wrap_line((Span(text, role),), width)]
+    below = list(wrap_line((Span(words, role),), width)) if words else []
+    if not above and not below:
+        return shown
+    return Rows(chain(above, lines(shown), below))
+
+
+def _state(view: View, world: World, width: int) -> Content:
+    step = world.step
+    scope = SHARED if step.type == STATE_UPDATE and step.name == "shared" else step.agent
+    label = f"{clean(step.agent)}, " if step.agent else ""
+    label += world_words(world.moment, world.number)
+    if world.running:
+        label += f"; still running: {', '.join(map(str, world.running[:SHORT_LIST]))}"
+    label += ", changed" if world.changed and world.moment == "after" else ", unchanged"
+    if Pane.STATE in view.raw:
+        return Content(label, _raw_states(world, width))
+    return Content(label, Rows(_scopes(view, world, scope, width)))
+
+
+def _scopes(view: View, world: World, scope: str | None, width: int) -> Iterator[Line]:
+    """The state of the agent of this step, then the shared one; the others on demand in the zoomed pane."""
+    scopes: Sequence[str | None] = [scope, *(s for s in (SHARED,) if s != scope and s in world.states)]
+    if view.zoomed:
+        scopes = [*scopes, *(s for s in world.states if s not in scopes)]
+    for number, words in world.odd.items():
+        if number == world.number:
+            yield (Span(f"{number}: {clean(words)}", Role.ERROR),)
+    for position, each in enumerate(scopes):
+        if position or (each is not None and each != world.step.agent):
+            yield (Span(clean(each or "run"), Role.HEADING),)
+        changes = [change for change in world.changed if change.scope == each]
+        state = world.states.get(each, MISSING)
+        yield from lines(state_document(state, world.set_at.get(each, {}), changes, width, full=view.zoomed))
+
+
+def _raw_states(world: World, width: int) -> Document:
+    from stepwell.app.present import dumps, json_rows
+
+    states = {scope if scope is not None else "run": state for scope, state in world.states.items()}
+    return Rows(json_rows(dumps(states), width))
+
+
+def called(name: str, arguments: object, width: int) -> Document:
+    """A tool call on its own."""
+    return Rows(call_rows(name, arguments, width))

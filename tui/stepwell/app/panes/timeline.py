@@ -1,0 +1,69 @@
+"""The timeline: one row a step, paged, so that a step forward changes two rows."""
+
+from stepwell.app.present import Line, Role, Span, clean, duration, fit
+from stepwell.app.view import View
+from stepwell.core.folding import Row, RowKind
+from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL, StepHead
+from stepwell.core.timeline import BREAKPOINT
+
+LETTERS = {LLM_CALL: "L", TOOL_CALL: "T", STATE_UPDATE: "S"}
+_DEPTH = 6
+"""So many levels of nesting are drawn."""
+
+
+def letter(step: StepHead) -> str:
+    """`L`, `T`, `S`; for another type its initial, or `-`."""
+    known = LETTERS.get(step.type)
+    if known:
+        return known
+    initial = step.type[:1].upper()
+    return initial if initial.isascii() and initial.isalpha() else "-"
+
+
+def timeline_lines(view: View, width: int, height: int, durations: bool) -> list[Line]:
+    """The page of rows that holds the cursor, a bar at the right of each."""
+    timeline = view.timeline
+    page = timeline.row // height * height
+    rows = timeline.visible[page : page + height]
+    digits = max(4, len(str(max((step.number for step in timeline.steps[-1:]), default=0))))
+    agents = len(timeline.outline.by_agent) > 1
+    lines = [_line(view, row, width - 1, digits, agents, durations) for row in rows]
+    if not timeline.steps:
+        lines = [(Span(fit("no steps are recorded", width - 1), Role.DIM),)]
+    blank = (Span(" " * (width - 1)),)
+    lines += [blank] * (height - len(lines))
+    return [(*line, Span("|", Role.DIM)) for line in lines]
+
+
+def _line(view: View, row: Row, width: int, digits: int, agents: bool, durations: bool) -> Line:
+    timeline = view.timeline
+    step = timeline.steps[row.index]
+    flags = timeline.flags(row.index)
+    current = row.index == timeline.cursor
+    mark = BREAKPOINT if BREAKPOINT in flags else " "
+    head = f"{'>' if current else ' '}{mark}{step.number:>{digits}} {letter(step)} "
+    flags_text = "".join(flag for flag in flags if flag != BREAKPOINT)
+    tail = f" {flags_text:<2}"[-3:] if len(flags_text) < 3 else flags_text[:3]
+    if durations:
+        tail = f" {duration(step.duration):>4}{tail}"
+    name = _name(step, row, agents, width - len(head) - len(tail))
+    role = Role.CURSOR if current else _role(flags)
+    return (Span(head + name + tail, role),)
+
+
+def _role(flags: tuple[str, ...]) -> Role:
+    if "!" in flags or "?" in flags:
+        return Role.ERROR
+    return Role.PLAIN
+
+
+def _name(step: StepHead, row: Row, agents: bool, width: int) -> str:
+    """Indented by parent; in a swarm after its agent; a row that stands for others says for how many."""
+    more = f" x{row.count}" if row.kind is RowKind.LAPS else f" +{row.count}" if row.count else ""
+    indent = "|" * min(row.depth, _DEPTH) + ("- " if row.depth else "")
+    text = clean(step.name) if step.name else {STATE_UPDATE: "state"}.get(step.type, clean(step.type))
+    if agents:
+        lane = max(4, min(12, width // 3))
+        own = fit(indent + clean(step.agent or "-"), lane)
+        return own + " " + fit(text, width - lane - 1 - len(more)) + more
+    return fit(indent + text, width - len(more)) + more

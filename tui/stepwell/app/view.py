@@ -1,0 +1,46 @@
+"""What the debugger shows, as one immutable value: every widget is a function of it."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from stepwell.app.geometry import Pane
+from stepwell.core.timeline import Timeline
+from stepwell.core.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The run as it is looked at. `world` lags behind the cursor while a replay is under way."""
+
+    timeline: Timeline
+    short_id: str
+    where: str
+    """Role and database: `agents@db1`."""
+    world: World | None = None
+    pane: Pane = Pane.OUTPUT
+    zoomed: bool = False
+    raw: frozenset[Pane] = frozenset()
+    """Panes that show their value as it is stored."""
+    diff: bool = False
+    """INPUT shows what changed since the previous prompt of the same agent."""
+    whole: bool = False
+    """INPUT shows all messages of a prompt, not only what is new."""
+    message: str = ""
+    error: str = ""
+    follow: bool = False
+    behind: int = 0
+    """Steps that a live run has gained since the cursor left its tail."""
+    busy: bool = False
+    hits: tuple[int, ...] = field(default=())
+    """Step numbers that the last search found."""
+    polled: datetime | None = None
+
+    @property
+    def stale(self) -> bool:
+        """Whether the world shown is not yet that of the cursor."""
+        step = self.timeline.current
+        return step is not None and (
+            self.world is None
+            or self.world.number != step.number
+            or self.world.moment is not self.timeline.moment
+        )

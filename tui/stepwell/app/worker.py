@@ -1,0 +1,89 @@
+"""The one background thread of a screen: it owns the connection, and only the newest job of a kind counts."""
+
+import threading
+from collections.abc import Callable
+
+from textual.message import Message
+
+from stepwell.app.messages import Failed
+from stepwell.errors import StepwellError
+
+Job = Callable[[], Message | None]
+
+
+class Worker:
+    """Runs jobs one after the other and posts what they return.
+
+    A job that waits is replaced by a newer one of its kind: fifty keys in a burst are one replay. While
+    nothing is to do, `idle` runs every so often.
+    """
+
+    def __init__(
+        self,
+        post: Callable[[Message], object],
+        close: Callable[[], None],
+        idle: Job | None = None,
+        interval: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        self._post = post
+        self._close = close
+        self._idle = idle
+        self._interval = interval
+        """Seconds until the next idle job, None for none."""
+        self._waiting: dict[str, Job] = {}
+        self._wake = threading.Condition()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="stepwell worker", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def submit(self, kind: str, job: Job) -> None:
+        """Run `job` soon, instead of an older one of its kind that still waits."""
+        with self._wake:
+            self._waiting.pop(kind, None)
+            self._waiting[kind] = job
+            self._wake.notify()
+
+    def stop(self, timeout: float = 2.0) -> None:
+        """End the thread after the job under way, wait for it at most `timeout` seconds."""
+        with self._wake:
+            self._stopped = True
+            self._waiting.clear()
+            self._wake.notify()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        try:
+            while (taken := self._take()) is not None:
+                kind, job = taken
+                message = self._do(kind, job)
+                if message is not None and not self._stopped:
+                    self._post(message)
+        finally:
+            self._close()
+
+    def _take(self) -> tuple[str, Job] | None:
+        """The next job; None when it is time to end."""
+        with self._wake:
+            if not self._waiting and not self._stopped:
+                interval = self._interval() if self._idle else None
+                if not self._wake.wait(interval) and self._idle:
+                    return "idle", self._idle
+            while not self._waiting and not self._stopped:
+                self._wake.wait()
+            if self._stopped:
+                return None
+            kind = next(iter(self._waiting))
+            return kind, self._waiting.pop(kind)
+
+    @staticmethod
+    def _do(kind: str, job: Job) -> Message | None:
+        try:
+            return job()
+        except StepwellError as problem:
+            return Failed(str(problem), kind)
+        except Exception as problem:
+            # A thread's death would leave a screen that never changes again: whatever it is, say it.
+            return Failed(f"{type(problem).__name__}: {problem}", kind)
