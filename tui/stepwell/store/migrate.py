@@ -1,16 +1,20 @@
 """Bring a database to the newest schema, once, however many start at the same time."""
 
+from contextlib import closing
+
 import psycopg
 from psycopg.rows import scalar_row
 
 from stepwell.errors import DatabaseError
+from stepwell.store.connect import Target, connect
 from stepwell.store.queries import query, schema_files
 
 
 def migrate(conninfo: str) -> list[int]:
     """Apply what is missing, in one transaction; the versions applied, none when all was there.
 
-    Raises DatabaseError where the role may not, psycopg.OperationalError where nothing answers.
+    Raises DatabaseError where the role may not or a name is taken by something else,
+    psycopg.OperationalError where nothing answers.
     """
     with psycopg.connect(conninfo, application_name="stepwell") as connection:
         return migrate_on(connection)
@@ -30,6 +34,11 @@ def migrate_on(connection: psycopg.Connection) -> list[int]:
             f"{connection.info.user} may not create the tables in {connection.info.dbname}"
             f" ({problem.diag.message_primary}); run `stepwell init` as their owner"
         ) from problem
+    except psycopg.Error as problem:
+        said = problem.diag.message_primary or str(problem).strip()
+        raise DatabaseError(
+            f"the tables in {connection.info.dbname} cannot be brought up to date: {said}; nothing was changed"
+        ) from problem
     return [version for version, _ in missing]
 
 
@@ -39,3 +48,16 @@ def applied(connection: psycopg.Connection) -> set[int]:
         return set()
     with connection.cursor(row_factory=scalar_row) as cursor:
         return set(cursor.execute(query("list_migrations")).fetchall())
+
+
+def ensure_schema(target: Target) -> None:
+    """Migrate where something is missing; without a lock where nothing is. Raises DatabaseError."""
+    with closing(connect(target)) as connection:
+        if not applied(connection).issuperset(version for version, _ in schema_files()):
+            migrate_on(connection)
+
+
+def adopt_runs(connection: psycopg.Connection) -> int:
+    """Give runs of which only steps exist a row of their own, so that they are listed; how many."""
+    with connection.transaction():
+        return connection.execute(query("adopt_runs")).rowcount

@@ -1,0 +1,208 @@
+"""The command line: words to a command, errors to one line and an exit status."""
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn, Protocol
+
+import psycopg
+
+from stepwell.app.present.text import clean
+from stepwell.commands import demo, import_, init, open_, replay, runs, show, steps
+from stepwell.errors import StepwellError, UsageError
+
+FOUND_NOTHING, WRONG, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+
+
+class Command(Protocol):
+    """What a module of `stepwell.commands` offers."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+# Name, module, summary, examples.
+COMMANDS: tuple[tuple[str, Command, str, str], ...] = (
+    (
+        "open",
+        open_,
+        "open the debugger; the word itself can be left out",
+        "stepwell\n  stepwell 7f3a:17\n  stepwell @failed",
+    ),
+    (
+        "runs",
+        runs,
+        "list runs, newest first",
+        "stepwell runs refund --failed\n  stepwell runs --json --limit 500",
+    ),
+    ("steps", steps, "list the steps of a run", "stepwell steps 7f3a\n  stepwell steps @failed --json"),
+    (
+        "show",
+        show,
+        "print what a step was given and gave",
+        "stepwell show 7f3a:11\n  stepwell show '7f3a:11:$.output[0].id' --json",
+    ),
+    (
+        "replay",
+        replay,
+        "print the world as it was at a step",
+        "stepwell replay 7f3a --to 11\n  stepwell replay @failed --to 50% --asked --json",
+    ),
+    ("import", import_, "record runs from files", "stepwell import trajectories/*.traj"),
+    (
+        "init",
+        init,
+        "create the tables, or bring them up to date",
+        "stepwell init --dsn postgresql://owner@db1/agents",
+    ),
+    (
+        "demo",
+        demo,
+        "record four example runs and open them",
+        "stepwell demo\n  stepwell demo --no-open --dsn scratch",
+    ),
+)
+EPILOG = """\
+addresses
+  7f3a           a run, by the beginning of its id; @failed and @last are the newest failed and the newest run
+  7f3a:17        a step by number; also 50%, @11:42 (UTC), @+90s (since the run began)
+  7f3a:17:$.output.choices[0]    a part of a step, for show
+
+examples
+  stepwell demo                            record example runs and look at them
+  stepwell                                 the list of runs
+  stepwell @failed                         the newest failed run
+  stepwell postgresql://alice@db1/agents   the list of runs of that database
+  stepwell runs --failed --json            for programs
+
+which database: the first of
+  --dsn, or a conninfo or URI as the first word
+  DATABASE_URL
+  libpq's own variables (PGHOST, PGDATABASE, PGUSER, PGSERVICE, ...), service file and password file
+  the embedded Postgres, if installed: pip install 'stepwell[embedded]'
+
+environment
+  STEPWELL_HOME    where the embedded Postgres lives (default: the XDG data folder)
+  NO_COLOR         no colours
+  PAGER            shows a long value from within the debugger
+
+exit status
+  0  done    1  nothing found: no such run, step or path, an empty list
+  2  wrong usage, no connection, or the database refuses
+"""
+_DATABASE = re.compile(r"(postgres|postgresql)(\+\w+)?://|\w+ *=")
+_ADDRESS = re.compile(r"@(failed|last)\b|[0-9a-fA-F][0-9a-fA-F-]*(:|\$|$)")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One cleaned line: what was typed may come from a file name or a script."""
+        raise SystemExit(complain(f"{message}; see {self.prog} --help"))
+
+
+class _Version(argparse.Action):
+    """Prints the version, which is looked up only then."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "nargs": 0})
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"stepwell {version('stepwell')}")
+        parser.exit()
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line; `args.command` is the module to run."""
+    parser = _Parser(
+        prog="stepwell",
+        usage="stepwell [--dsn DSN | CONNINFO | URI] [ADDRESS | COMMAND ...]",
+        description="A time-travel debugger for AI agents. Alone, it opens the list of runs.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    dsn_help = "the database: a conninfo, a URI or a database's name"
+    parser.add_argument("--dsn", metavar="DSN", help=dsn_help)
+    parser.add_argument("--version", action=_Version, help="print the version")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, prog="stepwell")
+    for name, module, summary, examples in COMMANDS:
+        sub = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            epilog=f"{getattr(module, 'JSON_HELP', '')}\nexamples:\n  {examples}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(sub)
+        sub.add_argument("--dsn", default=argparse.SUPPRESS, metavar="DSN", help=dsn_help)
+        sub.set_defaults(command=module)
+    return parser
+
+
+def expand(words: Sequence[str]) -> list[str]:
+    """Put in what may be left out: `--dsn` before a conninfo or URI, `open` before an address or nothing.
+
+    Raises UsageError for a first word that is nothing of all that.
+    """
+    names = {name for name, *_ in COMMANDS}
+    options: list[str] = []
+    rest = list(words)
+    while rest and (rest[0].startswith("-") or _DATABASE.match(rest[0])):
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            options += ["--dsn", word]
+        elif word in ("-h", "--help", "--version"):
+            return list(words)
+        else:
+            options.append(word)
+            if word == "--dsn" and rest:
+                options.append(rest.pop(0))
+    if not rest or (rest[0] not in names and _ADDRESS.match(rest[0])):
+        rest.insert(0, "open")
+    elif rest[0] in names and len(rest) > 1 and re.match("postgres(ql)?://", rest[1]):
+        rest.insert(1, "--dsn")
+    elif rest[0] not in names:
+        raise UsageError(
+            f"{rest[0]!r} is neither a command ({', '.join(name for name, *_ in COMMANDS)}) nor an address"
+            f" (7f3a:17, @failed); a database is named with --dsn"
+        )
+    return options + rest
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; its exit status. What goes wrong is one line on standard error, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        args = build_parser().parse_args(expand(sys.argv[1:] if argv is None else argv))
+        status: int = args.command.run(args)
+        sys.stdout.flush()
+    except SystemExit as left:  # how argparse ends after --help and after an error
+        return int(left.code or 0)
+    except BrokenPipeError:
+        # The reader has had enough. What Python would still flush at its end has to go somewhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except StepwellError as problem:
+        return complain(str(problem), problem.exit_status)
+    except psycopg.Error as problem:
+        return complain(problem.diag.message_primary or str(problem))
+    except OSError as problem:
+        where = f"{problem.filename}: " if problem.filename else ""
+        return complain(f"{where}{problem.strerror or problem}")
+    except RecursionError:
+        return complain("a value is nested too deeply to be printed")
+    return status
+
+
+def complain(text: str, status: int = WRONG) -> int:
+    """Say one line on standard error; the status."""
+    print(f"stepwell: {clean(' '.join(text.split()))}", file=sys.stderr)
+    return status

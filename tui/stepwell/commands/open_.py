@@ -1,0 +1,22 @@
+"""`stepwell [ADDRESS]`: the debugger, at the list of runs or at an address."""
+
+import argparse
+
+from stepwell.commands.session import target_of
+from stepwell.core.address import parse_address
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "address", nargs="?", metavar="ADDRESS", help="RUN, RUN:17, @failed, @last; the runs by default"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Open the app and stay until it is left. Raises NotFoundError, UsageError, DatabaseError."""
+    if args.address is not None:
+        parse_address(args.address)  # a wrong one is said before the screen is taken over
+    target = target_of(args)
+    from stepwell.app import open_app  # loads Textual, which no other command needs
+
+    return open_app(target, args.address)

@@ -1,0 +1,94 @@
+"""`stepwell show ADDRESS`: what one step was given and gave, whole or a part of it."""
+
+import argparse
+
+from stepwell.app.present.figures import duration
+from stepwell.commands import steps
+from stepwell.commands.output import emit, line, pretty
+from stepwell.commands.session import opened, step_at, target_of
+from stepwell.commands.words import flags, tokens
+from stepwell.core.address import Address, Number, parse_address, resolve_path
+from stepwell.core.steps import Payload, RunHead, StepHead
+from stepwell.errors import UsageError
+from stepwell.replay.values import display
+
+JSON_HELP = """\
+a path begins at the object that --json prints: $.input.messages[0], $.output, $.error
+without --json a text is printed as it is, anything else as JSON, and control characters are spelled out
+
+with --json, one object: that of `stepwell steps --json`, and
+  address    RUN:STEP, to give to any command (laps of loops are among the flags of steps only)
+  input, output    as recorded; output is null also where has_output is false
+With a path, {"address", "value"}. Numbers keep all their digits; NaN and infinities are strings.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("address", metavar="ADDRESS", help="RUN:17, @failed:50%%, RUN:17:$.output.choices[0]")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a step. Raises NotFoundError for no such run, step or path, and UsageError."""
+    address = parse_address(args.address)
+    if address.step is None:
+        raise UsageError(f"which step of {address.run}? stepwell show {address.run}:17")
+    with opened(target_of(args), address.run) as (head, replayer):
+        step = step_at(head, replayer, address.step)
+        payload = replayer.payload(step.number)
+    value = as_json(step, head, payload)
+    if address.path is not None:
+        here = Address(head.run_id.hex[:8], Number(step.number), address.path)
+        part = resolve_path(value, address.path)
+        if args.json:
+            emit({"address": str(here), "value": part})
+        else:
+            _print(part)
+    elif args.json:
+        emit(value)
+    else:
+        _print_step(step, head, value)
+    return 0
+
+
+def as_json(step: StepHead, run: RunHead, payload: Payload) -> dict[str, object]:
+    """The documented shape of a step with its payload."""
+    return {
+        "address": str(Address(run.run_id.hex[:8], Number(step.number))),
+        **steps.as_json(step, run, flags(step, run, None)),
+        "input": display(payload.input, payload.input_exact),
+        "output": display(payload.output, payload.output_exact),
+    }
+
+
+def _print_step(step: StepHead, run: RunHead, value: dict[str, object]) -> None:
+    facts = {
+        "run": f"{run.run_id} {run.name or ''} ({run.status})",
+        "step": f"{step.number} of {run.steps}",
+        "type": step.type,
+        "name": step.name,
+        "agent": step.agent,
+        "inside": f"step {step.parent}" if step.parent is not None else None,
+        "started": step.started and step.started.isoformat(),
+        "took": duration(step.duration),
+        "tokens": tokens(step),
+        "finish": step.finish_reason,
+        "seed": step.seed,
+        "flags": ", ".join(flags(step, run, None)),
+        "error": step.error,
+    }
+    for title, fact in facts.items():
+        if fact not in (None, ""):
+            line(f"{title:<8} {fact}")
+    line()
+    line("INPUT")
+    _print(value["input"])
+    if step.has_output:
+        line()
+        line("OUTPUT")
+        _print(value["output"])
+
+
+def _print(value: object) -> None:
+    for text in pretty(value):
+        print(text)

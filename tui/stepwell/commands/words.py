@@ -1,0 +1,44 @@
+"""Runs and steps in words: what the screens flag with a letter is spelled out here."""
+
+from collections.abc import Iterator
+
+from stepwell.core.loops import Place
+from stepwell.core.steps import RunHead, StepHead
+
+NOT_RECORDED = "no output"
+
+
+def why(run: RunHead) -> str:
+    """What stands out about a run, empty where nothing does."""
+    return "; ".join(_reasons(run))
+
+
+def _reasons(run: RunHead) -> Iterator[str]:
+    if run.in_doubt and run.status != "unknown":
+        yield f"in doubt: {run.unfinished_name or 'a step'}" + (
+            f" (step {run.unfinished_number})" if run.unfinished_number is not None else ""
+        )
+    if run.loop is not None:
+        yield f"loop: {run.loop.name}, {run.loop.laps} laps from step {run.loop.first}"
+    if run.error is not None:
+        yield run.error
+    if len(run.agents) > 1:
+        yield f"{len(run.agents)} agents"
+
+
+def flags(step: StepHead, run: RunHead, place: Place | None) -> list[str]:
+    """What stands out about a step: `error`, `running`, `in doubt`, `no output`, `lap N`."""
+    found = []
+    if step.error is not None:
+        found.append("error")
+    elif step.in_doubt:
+        found.append({"running": "running", "unknown": NOT_RECORDED}.get(run.status, "in doubt"))
+    if place is not None and place.lap > 1:
+        found.append(f"lap {place.lap}")
+    return found
+
+
+def tokens(step: StepHead) -> str:
+    """`1204 in, 31 out`, of what is known."""
+    known = ((step.tokens_in, "in"), (step.tokens_out, "out"))
+    return ", ".join(f"{count} {word}" for count, word in known if count is not None)
