@@ -12,6 +12,9 @@ BEGIN
         CREATE ROLE stepwell_debugger NOLOGIN;
     END IF;
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO stepwell_recorder, stepwell_debugger', current_schema());
+    IF pg_get_serial_sequence('agent_steps', 'id') IS NOT NULL THEN -- a serial id takes its numbers in the name of who inserts
+        EXECUTE format('GRANT USAGE ON SEQUENCE %s TO stepwell_recorder', pg_get_serial_sequence('agent_steps', 'id'));
+    END IF;
 END $$;
 
 GRANT SELECT, INSERT, UPDATE ON agent_steps, agent_runs TO stepwell_recorder;

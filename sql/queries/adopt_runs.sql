@@ -10,7 +10,7 @@ INSERT INTO agent_runs (run_id, status, steps, finished, started_at, finished_at
 SELECT ids.run_id, NULL, facts.steps, facts.finished, facts.started_at, facts.finished_at
 FROM ids
 CROSS JOIN LATERAL (
-    SELECT max(step_number) AS steps, max(step_number) - count(*) FILTER (WHERE output IS NULL) AS finished,
+    SELECT max(step_number) AS steps, max(step_number) - count(*) FILTER (WHERE output IS NULL AND error IS NULL) AS finished,
            coalesce(min(created_at), now()) AS started_at, max(created_at) AS finished_at
     FROM agent_steps s
     WHERE s.run_id = ids.run_id

@@ -2,4 +2,4 @@
 SELECT CASE WHEN few.n <= %(bound)s THEN few.n
             ELSE greatest(few.n, (SELECT reltuples::bigint FROM pg_class WHERE oid = 'agent_runs'::regclass)) END,
        few.n <= %(bound)s
-FROM (SELECT count(*) AS n FROM (SELECT FROM agent_runs LIMIT %(bound)s + 1) AS some) AS few
+FROM (SELECT count(*) AS n FROM (SELECT FROM agent_runs LIMIT %(bound)s + 1) AS counted) AS few

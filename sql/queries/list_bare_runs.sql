@@ -1,4 +1,5 @@
--- Runs of which only steps exist, newest first. Ids are hopped over in the index, not read step by step.
+-- Runs of which only steps exist, newest first. Ids are hopped over in the index, not read step by step,
+-- and only the steps of the runs of this page are counted.
 WITH RECURSIVE ids AS (
     (SELECT run_id FROM agent_steps
      WHERE %(first)s::uuid IS NULL OR run_id >= %(first)s
@@ -7,18 +8,24 @@ WITH RECURSIVE ids AS (
     SELECT (SELECT s.run_id FROM agent_steps s WHERE s.run_id > ids.run_id ORDER BY s.run_id LIMIT 1)
     FROM ids
     WHERE ids.run_id IS NOT NULL AND (%(last)s::uuid IS NULL OR ids.run_id < %(last)s)
+), page AS (
+    SELECT ids.run_id, head.created_at AS started_at
+    FROM ids
+    CROSS JOIN LATERAL (
+        SELECT created_at FROM agent_steps s WHERE s.run_id = ids.run_id ORDER BY step_number LIMIT 1
+    ) AS head
+    WHERE (%(last)s::uuid IS NULL OR ids.run_id <= %(last)s)
+      AND (%(run_id)s::uuid IS NULL
+           OR (coalesce(head.created_at, '-infinity'), ids.run_id)
+              < (coalesce(%(started)s::timestamptz, '-infinity'), %(run_id)s))
+      AND ids.run_id::text ILIKE %(pattern)s || '%%'
+    ORDER BY head.created_at DESC NULLS LAST, ids.run_id DESC
+    LIMIT %(limit)s
 )
-SELECT ids.run_id, head.created_at AS started_at, tail.created_at AS finished_at, steps.steps
-FROM ids
+SELECT page.run_id, page.started_at, tail.created_at AS finished_at, steps.steps
+FROM page
 CROSS JOIN LATERAL (
-    SELECT created_at FROM agent_steps s WHERE s.run_id = ids.run_id ORDER BY step_number LIMIT 1
-) AS head
-CROSS JOIN LATERAL (
-    SELECT created_at FROM agent_steps s WHERE s.run_id = ids.run_id ORDER BY step_number DESC LIMIT 1
+    SELECT created_at FROM agent_steps s WHERE s.run_id = page.run_id ORDER BY step_number DESC LIMIT 1
 ) AS tail
-CROSS JOIN LATERAL (SELECT count(*)::int AS steps FROM agent_steps s WHERE s.run_id = ids.run_id) AS steps
-WHERE (%(last)s::uuid IS NULL OR ids.run_id <= %(last)s)
-  AND (%(started)s::timestamptz IS NULL OR (head.created_at, ids.run_id) < (%(started)s, %(run_id)s::uuid))
-  AND ids.run_id::text LIKE %(pattern)s || '%%'
-ORDER BY head.created_at DESC, ids.run_id DESC
-LIMIT %(limit)s
+CROSS JOIN LATERAL (SELECT count(*)::int AS steps FROM agent_steps s WHERE s.run_id = page.run_id) AS steps
+ORDER BY page.started_at DESC NULLS LAST, page.run_id DESC

@@ -17,7 +17,7 @@ WITH alive AS MATERIALIZED (
                     THEN 'died' ELSE coalesce(status, 'unknown') END AS status
     ) AS state
     WHERE (%(started)s::timestamptz IS NULL OR (started_at, run_id) < (%(started)s, %(run_id)s::uuid))
-      AND (%(text)s = '' OR name ILIKE '%%' || %(pattern)s || '%%' OR run_id::text LIKE %(pattern)s || '%%')
+      AND (%(text)s = '' OR name ILIKE '%%' || %(pattern)s || '%%' OR run_id::text ILIKE %(pattern)s || '%%')
       AND (NOT %(failed)s OR (agent_runs.status <> 'ok' AND state.status IN ('failed', 'died')))
     ORDER BY started_at DESC, run_id DESC
     LIMIT %(limit)s

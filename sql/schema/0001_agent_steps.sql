@@ -29,7 +29,11 @@ BEGIN
                JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum)
               = ARRAY['run_id', 'step_number']::name[]
     ) THEN
-        CREATE UNIQUE INDEX agent_steps_run_id_step_number ON agent_steps (run_id, step_number);
+        BEGIN
+            CREATE UNIQUE INDEX agent_steps_run_id_step_number ON agent_steps (run_id, step_number);
+        EXCEPTION WHEN unique_violation THEN -- numbers written twice by hand: they are read as they are
+            CREATE INDEX agent_steps_run_id_step_number ON agent_steps (run_id, step_number);
+        END;
     END IF;
 END $$;
 
