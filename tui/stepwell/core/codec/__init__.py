@@ -21,6 +21,7 @@ from stepwell.core.codec.decoder import Decoder, make, show
 from stepwell.core.codec.encoder import MAX_DEPTH, Encoder
 from stepwell.core.codec.text import digest, dump, parse
 from stepwell.core.codec.values import Encoded, Opaque, Rebuilt, StandIn, Unavailable
+from stepwell.errors import EncodingError
 
 __all__ = [
     "MAX_DEPTH",
@@ -53,7 +54,8 @@ def decode(plain: object, exact: object | None) -> object:
     """The value that was encoded, from both columns parsed with `parse`. Imports the classes it needs.
 
     What cannot be rebuilt becomes an `Opaque` or `Unavailable`. Raises EncodingError for a value that a newer
-    version recorded, or one nested too deeply for the interpreter.
+    version recorded, for columns that do not fit each other (a row edited by hand), and for one nested too
+    deeply for the interpreter.
     """
     return rebuild(plain, exact).value
 
@@ -70,10 +72,13 @@ def view(plain: object, exact: object | None) -> object:
 
     Key order, numbers and strings are restored. A model is the dict of its fields, a tuple or set a list, an
     enum member its value, bytes their repr, a time its iso text, a Decimal its digits, an opaque object its
-    repr, an int too long to print its hexadecimal digits. Keys that are not strings appear as text. Raises
-    EncodingError as `decode` does.
+    repr, an int too long to print its hexadecimal digits. Keys that are not strings appear as text. Where
+    `decode` would raise EncodingError, the view is `plain` as it stands.
     """
-    return Decoder(exact, show).decode(plain)
+    try:
+        return Decoder(exact, show).decode(plain)
+    except EncodingError:
+        return plain
 
 
 def canonical(value: object) -> str:

@@ -179,7 +179,9 @@ def _make_model(base: Any, head: list[Any], arg: Any, context: Rebuilding) -> ob
     extra_names = None if head[1] is None else set(context.names(head[1]))
     fields = {name: item for name, item in base.items() if not extra_names or name not in extra_names}
     for name in fields:
-        _expect(head[0], name in kind.model_fields or hasattr(kind, name), f"no longer has a field {name}")
+        # Clients put names of their own, such as `_request_id`, beside the fields.
+        known = name in kind.model_fields or hasattr(kind, name) or name.startswith("_")
+        _expect(head[0], known, f"no longer has a field {name}")
     given = (base.keys() - context.names(head[2])) | set(context.names(head[3]))
     made = kind.__new__(kind)
     object.__setattr__(made, "__dict__", fields)

@@ -45,11 +45,16 @@ class Decoder:
         self._path: list[str | int] = []
 
     def decode(self, plain: object) -> object:
-        """The value. Raises EncodingError when it is nested too deeply for the interpreter."""
+        """The value. Raises EncodingError when it is nested too deeply for the interpreter, or was edited."""
         try:
             return self._restore(plain, self._node)
         except RecursionError:
             raise EncodingError("the recorded value is nested too deeply to be rebuilt here") from None
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            message = (
+                f"the exact part of {self.path()} does not fit its plain part; was the row edited by hand?"
+            )
+            raise EncodingError(message) from error
 
     def nested(self, texts: list[str | None]) -> Any:
         plain, exact = texts
@@ -111,7 +116,8 @@ class Decoder:
         by_index: dict[int, Node] = {}
         for key, node in nodes.items():
             first, _, last = key.partition("-")
-            by_index.update(dict.fromkeys(range(int(first), int(last or first) + 1), node))
+            stop = min(int(last or first) + 1, len(plain))
+            by_index.update(dict.fromkeys(range(int(first), stop), node))
         made = []
         for index, item in enumerate(plain):
             made.append(self._item(index, item, by_index.get(index)))

@@ -6,7 +6,8 @@ container is copied only once something in it has to change.
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from math import copysign
 from types import NoneType
 from typing import Any, NoReturn
@@ -55,7 +56,7 @@ class Encoder:
 
     def encode(self, value: object) -> Encoded:
         """Both texts of the value. Raises EncodingError."""
-        try:
+        with self._refusals():
             plain, node = self._walk(value)
             exact: dict[str, object] = {"v": 1}
             if node is not None:
@@ -67,21 +68,23 @@ class Encoder:
             if self._heads:
                 exact["h"] = list(self._heads)
             return Encoded(dump(plain), dump(exact) if len(exact) > 1 else None, self.opaque)
-        except RecursionError:
-            self._refuse_depth()
-        except (RuntimeError, ValueError, TypeError, LookupError) as error:
-            raise EncodingError(
-                f"the value changed while it was being recorded ({error}); record a copy"
-            ) from error
 
     def canonical_text(self, value: object) -> str:
         """The text of a canonical encoder. Raises EncodingError."""
-        try:
+        with self._refusals():
             plain, node = self._walk(value)
             text = dump(plain, sort_keys=True)
             return text if node is None else f"{text} {dump(node, sort_keys=True)}"
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        try:
+            yield
         except RecursionError:
             self._refuse_depth()
+        except (RuntimeError, ValueError, TypeError, LookupError) as error:
+            message = f"the value changed while it was being recorded ({error}); record a copy"
+            raise EncodingError(message) from error
 
     def nested(self, value: object) -> list[str | None]:
         inner = Encoder(self.canonical, self._stack)
