@@ -28,7 +28,7 @@ Node = Any
 
 Result = tuple[object, Node] | None
 
-_ATOMS = frozenset((bool, NoneType))
+_ATOMS: frozenset[type] = frozenset((bool, NoneType))
 _ONLY_STR = {str}
 _LONG_INT = 10**4000  # within the limit on the digits of an int that Python sets by default
 _TAKE: dict[type, Take] = {**scalars.TAKE, **containers.TAKE}
