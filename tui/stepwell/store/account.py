@@ -4,10 +4,12 @@ Postgres refuses to run as root. Root therefore starts it as the system user `st
 this user needs are made for it; the permissions of a folder that was there before are never changed.
 """
 
+import errno
 import os
 import pwd
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,13 +52,19 @@ class Account:
 
     def make_folder(self, path: Path, mode: int, *, owned: bool = True) -> None:
         """Make `path` with this very `mode`, for this user if `owned`; one that exists is left alone."""
-        try:
-            path.mkdir(mode=0o700)
-        except FileExistsError:
+        if path.is_dir():
             return
-        if owned and self.foreign:
-            os.chown(path, self.uid, self.gid)
-        path.chmod(mode)
+        # Complete before it has its name: another starter may look at it, and this one may be killed.
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        try:
+            if owned and self.foreign:
+                os.chown(unfinished, self.uid, self.gid)
+            unfinished.chmod(mode)
+            unfinished.rename(path)
+        except OSError as error:
+            unfinished.rmdir()
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
 
 
 def server_account() -> Account:

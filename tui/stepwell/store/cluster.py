@@ -194,8 +194,8 @@ def cause(text: str) -> str:
 def _disown(file: Path) -> None:
     """Put a number that no process has into a stale lock file whose number belongs to a process again.
 
-    Postgres would take that process (a zombie, or one that got the number later) for a running server. The rest of
-    the file stays: from it Postgres learns whether orphans of a killed server still hold the data.
+    Postgres would take that process (a zombie, or one that got the number later) for a running server. The
+    rest of the file stays: it tells Postgres whether orphans of a killed server still hold the data.
     """
     try:
         text = file.read_text()
