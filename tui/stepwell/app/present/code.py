@@ -4,13 +4,16 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from itertools import islice
-
-from pygments.lexer import Lexer
-from pygments.token import Comment, Generic, Keyword, Name, Number, String, Token, _TokenType
+from typing import TYPE_CHECKING
 
 from stepwell.app.present.documents import Row
 from stepwell.app.present.spans import Line, Role, Span, indented, wrap_line
 from stepwell.app.present.text import clean, wrap_range
+
+# Pygments is loaded when there is code to show: the plain command line, which never does, starts without it.
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+    from pygments.token import _TokenType
 
 BLOCK_LINES = 100
 """Lines that are highlighted at a time."""
@@ -44,23 +47,23 @@ _LANGUAGES = {
     for alias in aliases.split()
 }
 _ROLES = {
-    Comment: Role.COMMENT,
-    String: Role.STRING,
-    Number: Role.NUMBER,
-    Keyword: Role.KEYWORD,
-    Name.Function: Role.NAME,
-    Name.Class: Role.NAME,
-    Name.Decorator: Role.NAME,
-    Name.Tag: Role.NAME,
-    Name.Builtin: Role.NAME,
-    Name.Attribute: Role.KEY,
-    Generic.Inserted: Role.ADDED,
-    Generic.Deleted: Role.REMOVED,
-    Generic.Heading: Role.HEADING,
-    Generic.Subheading: Role.HEADING,
-    Generic.Error: Role.ERROR,
-    Token: Role.PLAIN,
+    "Comment": Role.COMMENT,
+    "Literal.String": Role.STRING,
+    "Literal.Number": Role.NUMBER,
+    "Keyword": Role.KEYWORD,
+    "Name.Function": Role.NAME,
+    "Name.Class": Role.NAME,
+    "Name.Decorator": Role.NAME,
+    "Name.Tag": Role.NAME,
+    "Name.Builtin": Role.NAME,
+    "Name.Attribute": Role.KEY,
+    "Generic.Inserted": Role.ADDED,
+    "Generic.Deleted": Role.REMOVED,
+    "Generic.Heading": Role.HEADING,
+    "Generic.Subheading": Role.HEADING,
+    "Generic.Error": Role.ERROR,
 }
+"""Kinds of tokens by their dotted names; one that is not here is shown as the nearest kind above it."""
 _FENCE = re.compile(r" {0,3}(```+|~~~+)[ \t]*([\w+#.-]*)[^\n`]{0,80}$")
 _PYTHON = re.compile(
     r"^(?:from \w[\w.]* import [\w(*]|import \w[\w.]*(?: as \w+)?\s*$|(?:async )?def \w+\(|class \w+[(:]"
@@ -143,15 +146,13 @@ def highlight(block: tuple[str, ...], language: str) -> tuple[Line, ...]:
 
 
 @cache
-def _lexer(language: str) -> Lexer:
-    # Looking a lexer up reads pygments' tables: not needed until there is code to show.
+def _lexer(language: str) -> "Lexer":
     from pygments.lexers import get_lexer_by_name
 
     return get_lexer_by_name(language, stripnl=False, stripall=False, ensurenl=False)
 
 
 @cache
-def _role(kind: _TokenType) -> Role:
-    while kind not in _ROLES:
-        kind = kind.parent
-    return _ROLES[kind]
+def _role(kind: "_TokenType") -> Role:
+    names = [".".join(kind[:length]) for length in range(len(kind), 0, -1)]
+    return next((_ROLES[name] for name in names if name in _ROLES), Role.PLAIN)

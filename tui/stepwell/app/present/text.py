@@ -4,7 +4,7 @@
 
 - Controls (C0, C1, DEL, ESC, NUL, CR, BEL), bidirectional marks, embeddings, overrides and isolates,
   zero-width and other format characters, tags, variation selectors, line and paragraph separators, odd
-  spaces, lone surrogates, private and unassigned code points are spelled out in ASCII: `\\x1b`, `\\r`, `\\u202e`.
+  spaces, lone surrogates, private and unassigned code points are spelled out in ASCII: `\\x1b`, `\\u202e`.
 - A tab becomes four spaces.
 - A combining mark stays where it sits on a character, up to three in a row; others are spelled out.
 - Regional indicators and skin tones are spelled out: terminals disagree on how wide such pairs are. Joined

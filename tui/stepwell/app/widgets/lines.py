@@ -1,0 +1,206 @@
+"""The widget of every pane: rows of text that cost the terminal what changed, and nothing else.
+
+No border, no scrollbar, no layout on a move. What is shown next is compared with what is shown now, and the
+rows that differ are refreshed.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Offset, Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from stepwell.app.present import Document, Line, Role, Span, style
+
+AHEAD = 300
+"""Lines laid out beyond the screen, so that the length of most documents is known when they open."""
+STRIDE = 2000
+"""Lines laid out between two looks at the keyboard, on the way to the end of a long document."""
+Content = Sequence[Strip] | Document
+
+_BLANK = Style()
+
+
+def strip(line: Line, width: int) -> Strip:
+    """A line as a strip of exactly `width` cells. Colours are taken off by Textual where `NO_COLOR` is set."""
+    # A segment without a style breaks filters that take colours off, hence a style for the padding too.
+    segments = [Segment(span.text, style(span.role)) for span in line if span.text]
+    return Strip(segments).adjust_cell_length(max(0, width), _BLANK)
+
+
+def strips(lines: Sequence[Line], width: int) -> list[Strip]:
+    """`strip` for each of them."""
+    return [strip(line, width) for line in lines]
+
+
+def text_strip(text: str, width: int, role: Role = Role.PLAIN) -> Strip:
+    """A cleaned text in one role."""
+    return strip((Span(text, role),), width)
+
+
+class Position(NamedTuple):
+    """Which lines are in view, counted from 1, of how many; `complete` if there are no more than those."""
+
+    first: int
+    last: int
+    known: int
+    complete: bool
+
+
+class Lines(Widget):
+    """Shows prepared strips, or a window onto a document."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    Lines { width: 1fr; height: 1fr; overflow: hidden hidden; background: ansi_default; color: ansi_default; }
+    """
+
+    class Moved(Message):
+        """Other lines came into view, or more of them are known."""
+
+        def __init__(self, sender: "Lines", position: Position) -> None:
+            super().__init__()
+            self.lines = sender
+            self.position = position
+
+        @property
+        def control(self) -> "Lines":
+            return self.lines
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self._rows: list[Strip] = []
+        self._prepared: Sequence[Strip] = ()
+        self._document: Document | None = None
+        self._make: Callable[[int, int], Content] | None = None
+        self._top = 0
+        self._cursor: int | None = None
+        self._seeking: Document | None = None
+        self._told: Position | None = None
+
+    def show(self, content: Content, top: int | None = None, cursor: int | None = None) -> None:
+        """Show strips, one a row from the top, or a document from line `top` (its `start_line` if None) on.
+
+        `cursor` is the row to mark; the terminal's own cursor goes there as well.
+        """
+        self._make = None
+        self._set(content, top, cursor)
+
+    def fill(
+        self, make: Callable[[int, int], Content], top: int | None = None, cursor: int | None = None
+    ) -> None:
+        """Show what `make` returns for a width and a height in cells: now, and again when the size changes."""
+        self._make = make
+        if self.size.width and self.size.height:
+            self._set(make(self.size.width, self.size.height), top, cursor)
+        else:
+            self._top, self._cursor = top or 0, cursor
+
+    @property
+    def document(self) -> Document | None:
+        """The document that is shown, if it is one."""
+        return self._document
+
+    @property
+    def position(self) -> Position:
+        """Where in the document the window is."""
+        if self._document is None:
+            return Position(1, len(self._prepared), len(self._prepared), True)
+        known = self._document.known_lines
+        return Position(
+            min(self._top + 1, known),
+            min(self._top + self.size.height, known),
+            known,
+            self._document.complete,
+        )
+
+    def move_lines(self, count: int) -> None:
+        """Scroll by so many lines, down or (negative) up."""
+        self._seeking = None
+        self._move(self._top + count)
+
+    def move_pages(self, count: int) -> None:
+        """Scroll by so many windows."""
+        self.move_lines(count * max(1, self.size.height))
+
+    def move_home(self) -> None:
+        """Scroll to the first line."""
+        self._seeking = None
+        self._move(0)
+
+    def move_end(self) -> None:
+        """Scroll to the last line. A long document is laid out little by little on the way; keys still work."""
+        self._seeking = self._document
+        self._seek()
+
+    def render_line(self, y: int) -> Strip:
+        """One row, for Textual."""
+        return self._rows[y] if y < len(self._rows) else Strip.blank(self.size.width, _BLANK)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Fit what is shown to the new size."""
+        self._rows = []
+        if self._make and event.size.width and event.size.height:
+            self._set(self._make(event.size.width, event.size.height), self._top or None, self._cursor)
+        elif self._document is not None:
+            self._move(self._top)
+        else:
+            self._paint()
+
+    def _set(self, content: Content, top: int | None, cursor: int | None) -> None:
+        self._seeking = None
+        self._cursor = cursor
+        if isinstance(content, Sequence):
+            self._document, self._prepared = None, content
+            self._top = top or 0
+            self._paint()
+        else:
+            self._document, self._prepared = content, ()
+            self._move(content.start_line if top is None else top)
+
+    def _seek(self) -> None:
+        document = self._seeking
+        if document is None or document is not self._document:
+            return
+        if document.advance(STRIDE):
+            self.call_later(self._seek)
+            return
+        self._seeking = None
+        self._move(document.known_lines)
+
+    def _move(self, top: int) -> None:
+        document = self._document
+        if document is None:
+            return
+        wanted = top + self.size.height + AHEAD
+        if document.known_lines < wanted:
+            document.advance(wanted - document.known_lines)
+        self._top = max(0, min(top, document.known_lines - self.size.height))
+        self._paint()
+        if self.position != self._told:
+            self._told = self.position
+            self.post_message(self.Moved(self, self.position))
+
+    def _window(self) -> list[Strip]:
+        width, height = self.size
+        if self._document is None:
+            rows = [row.adjust_cell_length(width, _BLANK) for row in self._prepared[:height]]
+        else:
+            end = min(self._top + height, self._document.known_lines)
+            rows = [strip(self._document.line(index), width) for index in range(self._top, end)]
+        if self._cursor is not None and 0 <= self._cursor < len(rows):
+            rows[self._cursor] = rows[self._cursor].apply_style(style(Role.CURSOR))
+        return rows + [Strip.blank(width, _BLANK)] * (height - len(rows))
+
+    def _paint(self) -> None:
+        old, self._rows = self._rows, self._window()
+        changed = [row for row, new in enumerate(self._rows) if row >= len(old) or old[row] != new]
+        if changed:
+            self.refresh(*[Region(0, row, self.size.width, 1) for row in changed])
+        if self._cursor is not None:
+            self.app.cursor_position = self.content_region.offset + Offset(0, self._cursor)
