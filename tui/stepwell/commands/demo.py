@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 from stepwell.commands.output import line, note, table
 from stepwell.commands.runs import COLUMNS, rows
-from stepwell.demo.record import record_demo
 from stepwell.replay.runs import Runs
 from stepwell.store.connect import Target, resolve
 from stepwell.store.migrate import ensure_schema
@@ -28,6 +27,10 @@ def run(args: argparse.Namespace) -> int:
     """Record, where that is not done yet, and open the list of runs. Raises DatabaseError, RecordingError."""
     target = _target(args.dsn)
     ensure_schema(target)
+    from stepwell.demo.record import (
+        record_demo,
+    )  # loads the recorder and asyncio, which no other command needs
+
     recorded = record_demo(target, again=args.again, progress=note)
     if args.no_open:
         _list(target, recorded)
