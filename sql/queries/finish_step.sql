@@ -7,10 +7,11 @@ WITH run AS (
                   WHERE run_id = %(run_id)b AND step_number = %(step_number)b::int8 AND finished_at IS NULL)
     RETURNING steps, finished
 )
-UPDATE agent_steps
+UPDATE agent_steps AS s
 SET output = %(output)b::text::jsonb, output_exact = %(output_exact)b::text::jsonb, error = %(error)b::text::jsonb,
     finished_at = %(finished_at)b::timestamptz, finished_order = run.finished, started_before = run.steps,
     tokens_in = %(tokens_in)b::int8, tokens_out = %(tokens_out)b::int8, finish_reason = %(finish_reason)b::text,
     call_hash = %(call_hash)b::int8
 FROM run
-WHERE run_id = %(run_id)b AND step_number = %(step_number)b
+WHERE s.run_id = %(run_id)b AND s.step_number = %(step_number)b
+RETURNING s.run_id, s.step_number

@@ -17,7 +17,7 @@ WITH batch AS (
     FROM agent_runs
     JOIN share USING (run_id)
     ORDER BY run_id
-    FOR UPDATE OF agent_runs
+    FOR NO KEY UPDATE OF agent_runs
 ), run AS (
     UPDATE agent_runs AS r
     SET finished = r.finished + locked.done, loop = coalesce(locked.loop::jsonb, r.loop)
@@ -33,3 +33,4 @@ SET output = batch.output::jsonb, output_exact = batch.output_exact::jsonb, erro
 FROM batch
 JOIN run USING (run_id)
 WHERE s.run_id = batch.run_id AND s.step_number = batch.step_number
+RETURNING s.run_id, s.step_number

@@ -20,7 +20,7 @@ WITH batch AS (
     FROM agent_runs
     JOIN share USING (run_id)
     ORDER BY run_id
-    FOR UPDATE OF agent_runs
+    FOR NO KEY UPDATE OF agent_runs
 ), run AS (
     UPDATE agent_runs AS r
     SET steps = r.steps + locked.begun,

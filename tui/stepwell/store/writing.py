@@ -139,6 +139,11 @@ def send_end(cursor: Cursor[Any], run_id: UUID, status: str, finished_at: int, e
     cursor.execute(query("end_run"), {**row, "key": Int8(lock_key(run_id))})
 
 
+def lock_runs(connection: Connection[Any], run_ids: Iterable[UUID]) -> None:
+    """Lock the rows of runs in one order everywhere, so that transactions of several statements never deadlock."""
+    connection.execute(query("lock_runs"), {"run_ids": UuidArray(list(run_ids))})
+
+
 def hold_runs(connection: Connection[Any], run_ids: Iterable[UUID]) -> None:
     """Take the locks of runs that are open on this connection."""
     keys = [lock_key(run_id) for run_id in run_ids]

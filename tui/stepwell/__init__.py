@@ -1,0 +1,29 @@
+"""A time-travel debugger for AI agents. This is what an agent imports to be recorded."""
+
+from stepwell.errors import (
+    DatabaseError,
+    EncodingError,
+    InvalidFileError,
+    NotFoundError,
+    RecordingError,
+    StepwellError,
+    UsageError,
+)
+from stepwell.recorder.context import current_run
+from stepwell.recorder.decorator import tool
+from stepwell.recorder.recorder import Recorder
+from stepwell.recorder.run import Run
+
+__all__ = [
+    "DatabaseError",
+    "EncodingError",
+    "InvalidFileError",
+    "NotFoundError",
+    "Recorder",
+    "RecordingError",
+    "Run",
+    "StepwellError",
+    "UsageError",
+    "current_run",
+    "tool",
+]

@@ -1,0 +1,200 @@
+"""One batch of intents: sent as few statements, committed together, answered one by one."""
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from uuid import UUID
+
+from psycopg import Connection, Cursor
+
+from stepwell.core.loops import LoopTracker
+from stepwell.recorder.intents import EndRun, FinishStep, Intent, OpenRun, ResumeRun, StartStep
+from stepwell.store import writing
+
+GONE = "the run is no longer in the database"
+
+
+@dataclass(slots=True)
+class Book:
+    """What a writer knows of one run."""
+
+    last: int = 0
+    """The last step number that this writer was given."""
+    foreign: int = 0
+    """Up to here there may be steps of another process that this one has not seen."""
+    opened: int = 0
+    """How often it was opened or resumed here and not ended: the number of locks held for it."""
+    tracker: LoopTracker = field(default_factory=LoopTracker)
+
+    def note(self, number: int) -> None:
+        if number != self.last + 1:
+            self.foreign = number - 1
+        self.last = number
+
+
+Books = dict[UUID, Book]
+
+
+@dataclass(slots=True)
+class _Request:
+    """One statement of a batch: how to send it, and how to answer the intents once it is committed."""
+
+    intents: Sequence[Intent]
+    send: Callable[[Cursor[Any]], None]
+    answer: Callable[[Cursor[Any]], list[Intent]]
+    run_ids: Collection[UUID] = ()
+    """The runs whose rows it locks."""
+
+
+def write(connection: Connection[Any], intents: Sequence[Intent], books: Books) -> list[Intent]:
+    """Do what the intents ask, in one transaction, and settle them. Returns those that have to be sent again.
+
+    Raises what psycopg raises, with nothing done and nothing settled.
+    """
+    requests = _requests(intents, books)
+    cursors = [connection.cursor(binary=True) for _ in requests]
+    if len(requests) == 1:
+        requests[0].send(cursors[0])
+    else:
+        run_ids = {run_id for request in requests for run_id in request.run_ids}
+        with connection.pipeline(), connection.transaction():
+            if len(run_ids) > 1:
+                writing.lock_runs(connection, run_ids)
+            for request, cursor in zip(requests, cursors, strict=True):
+                request.send(cursor)
+    again: list[Intent] = []
+    for request, cursor in zip(requests, cursors, strict=True):
+        again += request.answer(cursor)
+    return again
+
+
+def _requests(intents: Sequence[Intent], books: Books) -> list[_Request]:
+    """Finishes go before starts, so that a step that waits for another to end is seen to begin after it."""
+    requests = [_opening(i, books) for i in intents if isinstance(i, OpenRun)]
+    requests += [_resuming(i, books) for i in intents if isinstance(i, ResumeRun)]
+    if finishes := [i for i in intents if isinstance(i, FinishStep)]:
+        requests.append(_finishing(finishes, books))
+    if starts := [i for i in intents if isinstance(i, StartStep)]:
+        requests.append(_starting(starts, books))
+    requests += [_ending(i, books) for i in intents if isinstance(i, EndRun)]
+    return requests
+
+
+def _opening(intent: OpenRun, books: Books) -> _Request:
+    def answer(_: Cursor[Any]) -> list[Intent]:
+        _book(books, intent.run_id).opened += 1
+        intent.settle()
+        return []
+
+    return _Request(
+        [intent],
+        lambda cursor: writing.send_open(cursor, intent.run_id, intent.name, intent.tags, intent.started_at),
+        answer,
+    )
+
+
+def _resuming(intent: ResumeRun, books: Books) -> _Request:
+    def answer(cursor: Cursor[Any]) -> list[Intent]:
+        if row := cursor.fetchone():
+            intent.found = True
+            book = _book(books, intent.run_id)
+            book.opened += 1
+            book.last = book.foreign = max(book.last, row[0])
+        intent.settle()
+        return []
+
+    return _Request(
+        [intent], lambda cursor: writing.send_resume(cursor, intent.run_id), answer, [intent.run_id]
+    )
+
+
+def _ending(intent: EndRun, books: Books) -> _Request:
+    def answer(cursor: Cursor[Any]) -> list[Intent]:
+        book = _book(books, intent.run_id)
+        book.opened -= 1
+        if book.opened <= 0:
+            del books[intent.run_id]
+        intent.settle(None if cursor.fetchone() else intent.problem(GONE))
+        return []
+
+    def send(cursor: Cursor[Any]) -> None:
+        writing.send_end(cursor, intent.run_id, intent.status, intent.finished_at, intent.failure)
+
+    return _Request([intent], send, answer, [intent.run_id])
+
+
+def _finishing(intents: Sequence[FinishStep], books: Books) -> _Request:
+    for intent in intents:
+        _count(intent, books)
+
+    def answer(cursor: Cursor[Any]) -> list[Intent]:
+        done = set(cursor.fetchall())
+        for intent in intents:
+            there = intent.resent or (intent.row.run_id, intent.row.step_number) in done
+            intent.settle(None if there else intent.problem(GONE))
+        return []
+
+    rows = [intent.row for intent in intents]
+    return _Request(
+        intents, lambda cursor: writing.send_finishes(cursor, rows), answer, {row.run_id for row in rows}
+    )
+
+
+def _count(intent: FinishStep, books: Books) -> None:
+    """See whether this call makes a loop; once, however often the batch is sent."""
+    row = intent.row
+    if intent.counted or row.call_hash is None:
+        return
+    intent.counted = True
+    tracker = _book(books, row.run_id).tracker
+    loop = tracker.add(intent.agent, row.step_number, intent.name, row.call_hash)
+    if loop is not None:
+        intent.row = row._replace(loop=json.dumps(asdict(loop)))
+
+
+def _starting(intents: Sequence[StartStep], books: Books) -> _Request:
+    rows = [_start_row(intent, _book(books, intent.row.run_id)) for intent in intents]
+
+    def answer(cursor: Cursor[Any]) -> list[Intent]:
+        again: list[Intent] = []
+        # Only those that were told what is known may have been left out for that.
+        wary = {row.run_id for row in rows if row.known is not None}
+        for intent, number in zip(intents, writing.read_numbers(cursor, rows), strict=True):
+            book = _book(books, intent.row.run_id)
+            if number is not None:
+                book.note(number)
+                intent.number = number
+                intent.settle()
+            elif intent.row.run_id in wary:
+                book.foreign = book.last + 1
+                again.append(intent)
+            else:
+                intent.settle(intent.problem(GONE))
+        return again
+
+    return _Request(
+        intents, lambda cursor: writing.send_starts(cursor, rows), answer, {row.run_id for row in rows}
+    )
+
+
+def _start_row(intent: StartStep, book: Book) -> writing.Start:
+    """The row to send. A difference is sent only where nothing can have come between it and its base."""
+    base, whole = intent.base, intent.whole
+    if base is None or whole is None:
+        return intent.row
+    if base.number is None and base.error is None:
+        return intent.row  # the base is in the same batch
+    if base.number is None or base.number < book.foreign:
+        given, output = whole()
+        return intent.row._replace(
+            input=given.plain,
+            input_exact=given.exact,
+            output=output.plain,
+            output_exact=output.exact,
+        )
+    return intent.row._replace(known=book.last)
+
+
+def _book(books: Books, run_id: UUID) -> Book:
+    return books.setdefault(run_id, Book())

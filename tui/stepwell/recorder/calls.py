@@ -1,0 +1,122 @@
+"""Making a call as a step: its intent, the call itself, and its outcome, for functions of every kind."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from stepwell.core.steps import LLM_CALL
+from stepwell.recorder.async_streams import RecordedAsyncManager, RecordedAsyncStream
+from stepwell.recorder.context import leave
+from stepwell.recorder.describe import Shape, arguments, model_of, shape_of, undecorated
+from stepwell.recorder.step import Step
+from stepwell.recorder.streams import RecordedManager, RecordedStream
+from stepwell.recorder.tape import Tape
+
+if TYPE_CHECKING:
+    from stepwell.recorder.run import Run
+
+
+def call(run: Run, kind: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call `fn` as a step of `run` and return what it returns; a coroutine for a coroutine function."""
+    fn, args, kwargs = undecorated(fn, args, kwargs)
+    shape = shape_of(fn)
+    step = _step(run, kind, shape, args, kwargs)
+    if shape.is_async_generator:
+        # Its body runs from the first item on, so that is where the step begins, without blocking the loop.
+        return RecordedAsyncStream(fn(*args, **kwargs), Tape(step), begin=step.abegin)
+    if shape.is_async or (shape.wraps_async and _in_loop()):
+        return _call_async(step, fn, args, kwargs)
+    step.begin()
+    token = step.enter()
+    try:
+        result = fn(*args, **kwargs)
+    except BaseException as error:
+        leave(token)
+        step.fail(error)
+        raise
+    leave(token)
+    return _hand_out(step, result)
+
+
+def _step(run: Run, kind: str, shape: Shape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
+    given = arguments(shape, args, kwargs)
+    name = run.step_name or (model_of(given, shape) if kind == LLM_CALL else shape.name)
+    seed = run.seed if run.seed is not None else given.get("seed", run.run_seed)
+    return Step(run, kind, name, given, seed)
+
+
+def _in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def _call_async(
+    step: Step, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    await step.abegin()
+    token = step.enter()
+    try:
+        result = fn(*args, **kwargs)
+        if inspect.isawaitable(result):
+            result = await result
+    except BaseException as error:
+        leave(token)
+        await step.afail(error)
+        raise
+    leave(token)
+    return await _hand_out_async(step, result)
+
+
+async def _await(step: Step, awaitable: Awaitable[Any]) -> Any:
+    """What a plain function returned to be awaited: its outcome is that of awaiting it."""
+    token = step.enter()
+    try:
+        result = await awaitable
+    except BaseException as error:
+        leave(token)
+        await step.afail(error)
+        raise
+    leave(token)
+    return await _hand_out_async(step, result)
+
+
+def _hand_out(step: Step, result: Any) -> Any:
+    if _has(result, "__next__") and not _is_readable(result):
+        return RecordedStream(result, Tape(step))
+    if _has(result, "__anext__"):
+        return RecordedAsyncStream(result, Tape(step))
+    if inspect.isawaitable(result):
+        return _await(step, result)
+    # A model call that returns a context manager has not called the model yet: its block does.
+    if step.kind == LLM_CALL and _has(result, "__enter__", "__exit__"):
+        return RecordedManager(result, Tape(step))
+    if step.kind == LLM_CALL and _has(result, "__aenter__", "__aexit__"):
+        return RecordedAsyncManager(result, Tape(step))
+    step.finish(result)
+    return result
+
+
+async def _hand_out_async(step: Step, result: Any) -> Any:
+    if _has(result, "__anext__"):
+        return RecordedAsyncStream(result, Tape(step))
+    if _has(result, "__next__") and not _is_readable(result):
+        return RecordedStream(result, Tape(step))
+    if step.kind == LLM_CALL and _has(result, "__aenter__", "__aexit__"):
+        return RecordedAsyncManager(result, Tape(step))
+    await step.afinish(result)
+    return result
+
+
+def _has(value: object, *names: str) -> bool:
+    return all(hasattr(type(value), name) for name in names)
+
+
+def _is_readable(value: object) -> bool:
+    """Files and cursors can be iterated, but are read in other ways too: they are values, not streams."""
+    return hasattr(type(value), "read") or hasattr(type(value), "fetchone")

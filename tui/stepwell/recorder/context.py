@@ -1,0 +1,45 @@
+"""Which run and which step the code that runs now is part of.
+
+Kept in a context variable: tasks inherit it, threads do not unless they are started with a copied context
+(`contextvars.copy_context().run`). A step that a bare thread takes has no parent.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar, Token
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from stepwell.recorder.run import Run
+
+
+class Frame(NamedTuple):
+    """The run, as the view of it that took the step, and the step; `step` None outside of any."""
+
+    run: Run
+    step: int | None
+
+
+_current: ContextVar[Frame | None] = ContextVar("stepwell", default=None)
+
+
+def current_run() -> Run | None:
+    """The run that is being recorded here: inside `with recorder.run(…)` or in a call made through a run."""
+    frame = _current.get()
+    return None if frame is None else frame.run
+
+
+def current_frame() -> Frame | None:
+    return _current.get()
+
+
+def enter(frame: Frame) -> Token[Frame | None]:
+    return _current.set(frame)
+
+
+def leave(token: Token[Frame | None]) -> None:
+    """Back to what was before; nothing where a generator was moved to another context meanwhile."""
+    try:
+        _current.reset(token)
+    except ValueError:
+        return

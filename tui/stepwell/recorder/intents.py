@@ -1,0 +1,166 @@
+"""What the writer is asked to do, each with the wait of the one who asked."""
+
+import asyncio
+from _thread import allocate_lock
+from collections.abc import Callable
+from uuid import UUID
+
+from stepwell.core.codec import Encoded
+from stepwell.errors import RecordingError
+from stepwell.store.writing import Finish, Start
+
+
+class Intent:
+    """One request. Settled once, by the writer's thread; waited for in a thread or in a task."""
+
+    __slots__ = ("_lock", "_waiter", "error", "resent", "settled", "watched")
+
+    size = 0
+    """Roughly how many bytes it sends."""
+
+    def __init__(self) -> None:
+        self.settled = False
+        self.error: RecordingError | None = None
+        self.watched = True
+        """False: nobody waits, so the writer has to say what goes wrong."""
+        self.resent = False
+        """The connection broke after it had been sent, so it may have been done already."""
+        self._waiter: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
+        self._lock = allocate_lock()
+        self._lock.acquire()
+
+    def wait(self) -> None:
+        """Block until it is done. Raises RecordingError."""
+        if not self.settled:
+            with self._lock:
+                pass
+        if self.error is not None:
+            raise self.error
+
+    async def wait_async(self) -> None:
+        """The same in a task, whose loop goes on meanwhile."""
+        if not self.settled:
+            loop = asyncio.get_running_loop()
+            future: asyncio.Future[None] = loop.create_future()
+            self._waiter = loop, future
+            if not self.settled:  # else it was settled in between, maybe without seeing the waiter
+                await future
+        if self.error is not None:
+            raise self.error
+
+    def settle(self, error: RecordingError | None = None) -> None:
+        """Done, or failed for good. Wakes whoever waits."""
+        if self.settled:
+            return
+        self.error = error
+        self.settled = True
+        self._lock.release()
+        if self._waiter is not None:
+            loop, future = self._waiter
+            try:
+                loop.call_soon_threadsafe(_wake, future)
+            except RuntimeError:
+                return  # the loop was closed, and its tasks with it
+
+    def problem(self, why: str) -> RecordingError:
+        """The error to settle it with."""
+        return RecordingError(f"{self.describe()}: {why}")
+
+    def describe(self) -> str:
+        """What was not done, for the text of an error."""
+        raise NotImplementedError
+
+
+def _wake(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+class OpenRun(Intent):
+    """Begin a run."""
+
+    __slots__ = ("name", "run_id", "started_at", "tags")
+
+    def __init__(self, run_id: UUID, name: str | None, tags: str | None, started_at: int) -> None:
+        super().__init__()
+        self.run_id, self.name, self.tags, self.started_at = run_id, name, tags, started_at
+
+    def describe(self) -> str:
+        return f"run {self.name or self.run_id} was not begun"
+
+
+class ResumeRun(Intent):
+    """Take up a run that is there; `found` says afterwards whether it was."""
+
+    __slots__ = ("found", "run_id")
+
+    def __init__(self, run_id: UUID) -> None:
+        super().__init__()
+        self.run_id, self.found = run_id, False
+
+    def describe(self) -> str:
+        return f"run {self.run_id} was not resumed"
+
+
+class EndRun(Intent):
+    """End a run."""
+
+    __slots__ = ("failure", "finished_at", "run_id", "status")
+
+    def __init__(self, run_id: UUID, status: str, finished_at: int, failure: str | None) -> None:
+        super().__init__()
+        self.run_id, self.status, self.finished_at, self.failure = run_id, status, finished_at, failure
+
+    def describe(self) -> str:
+        return f"the end of run {self.run_id} was not recorded"
+
+
+class StartStep(Intent):
+    """Begin a step; `number` is its number afterwards.
+
+    A state update may be a difference to the update `base`. `whole` then makes the input and output that say the
+    same without a base.
+    """
+
+    __slots__ = ("base", "number", "row", "whole")
+
+    def __init__(
+        self,
+        row: Start,
+        base: "StartStep | None" = None,
+        whole: Callable[[], tuple[Encoded, Encoded]] | None = None,
+    ) -> None:
+        super().__init__()
+        self.row, self.base, self.whole = row, base, whole
+        self.number: int | None = None
+
+    @property
+    def size(self) -> int:  # type: ignore[override]  # a constant for the small ones, counted here
+        return len(self.row.input) + len(self.row.input_exact or "")
+
+    def settle(self, error: RecordingError | None = None) -> None:
+        self.base = self.whole = None  # else every state would keep all those before it
+        super().settle(error)
+
+    def describe(self) -> str:
+        row = self.row
+        what = f"{row.step_type} {row.name}" if row.name else row.step_type
+        return f"{what} of run {row.run_id} was not recorded and so not made"
+
+
+class FinishStep(Intent):
+    """Give a step its outcome. `agent` and `name` are for finding loops, where the row has a call_hash."""
+
+    __slots__ = ("agent", "counted", "name", "row")
+
+    def __init__(self, row: Finish, agent: str | None, name: str | None) -> None:
+        super().__init__()
+        self.row, self.agent, self.name = row, agent, name
+        self.counted = False
+
+    @property
+    def size(self) -> int:  # type: ignore[override]  # a constant for the small ones, counted here
+        return len(self.row.output or "") + len(self.row.output_exact or "")
+
+    def describe(self) -> str:
+        return f"the outcome of step {self.row.step_number} of run {self.row.run_id} was not recorded"

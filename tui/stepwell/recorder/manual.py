@@ -1,0 +1,69 @@
+"""A step around a block of code."""
+
+from __future__ import annotations
+
+from contextvars import Token
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from stepwell.recorder.context import Frame, leave
+from stepwell.recorder.step import Step
+
+if TYPE_CHECKING:
+    from stepwell.recorder.run import Run
+
+
+class StepBlock:
+    """Begins its step on entry and ends it on exit, as `with` and as `async with`.
+
+    `output` is what is recorded; None, the JSON null, unless it is set. What the block raises is recorded as the
+    step's error, beside an output that was set before.
+    """
+
+    def __init__(self, run: Run, kind: str, name: str | None, given: object, seed: int | None) -> None:
+        """Made by `Run.step`."""
+        self.output: object = None
+        self._step = Step(run, kind, name, given, seed)
+        self._token: Token[Frame | None] | None = None
+
+    @property
+    def number(self) -> int | None:
+        """The step's number, None before the block is entered."""
+        return self._step.number
+
+    def set(self, output: object) -> None:
+        """The same as assigning `output`."""
+        self.output = output
+
+    def __enter__(self) -> StepBlock:
+        self._step.begin()
+        self._token = self._step.enter()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leave()
+        if error is None:
+            self._step.finish(self.output)
+        else:
+            self._step.fail(error, self.output)
+
+    async def __aenter__(self) -> StepBlock:
+        await self._step.abegin()
+        self._token = self._step.enter()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leave()
+        if error is None:
+            await self._step.afinish(self.output)
+        else:
+            await self._step.afail(error, self.output)
+
+    def _leave(self) -> None:
+        if self._token is not None:
+            leave(self._token)
+            self._token = None

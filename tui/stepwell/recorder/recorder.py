@@ -1,0 +1,191 @@
+"""The recorder: where runs are written to."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Literal
+from uuid import UUID, uuid4
+from weakref import WeakSet
+
+import psycopg
+from psycopg import Connection
+
+from stepwell.core.codec import encode, parse
+from stepwell.core.codec.text import clean
+from stepwell.errors import DatabaseError, EncodingError, NotFoundError, UsageError
+from stepwell.recorder import clock
+from stepwell.recorder.failures import cause
+from stepwell.recorder.intents import OpenRun, ResumeRun
+from stepwell.recorder.run import Run, options
+from stepwell.recorder.trail import Trail
+from stepwell.recorder.writer import CLOSE_TIMEOUT, Writer
+from stepwell.store import writing
+from stepwell.store.connect import Target, connect, resolve
+from stepwell.store.migrate import migrate
+
+log = logging.getLogger("stepwell")
+
+Durability = Literal["sync", "async"]
+
+
+class Recorder:
+    """Writes runs to Postgres, over one connection of its own.
+
+    `dsn` is a conninfo or URI; without one `DATABASE_URL`, libpq's own variables, or the embedded Postgres.
+    `durability="async"` does not wait for the server's disk: a step then survives the death of this process, and
+    not of the server's power. Usable from any thread, and in forked children. Close it, or use it as `with`; the
+    end of the interpreter closes it too.
+    Raises DatabaseError where the database cannot be reached or has no tables yet (`stepwell init` makes them; in
+    the embedded Postgres they are made here).
+    """
+
+    def __init__(self, dsn: str | None = None, *, durability: Durability = "sync") -> None:
+        if durability not in ("sync", "async"):
+            raise UsageError(f"durability is 'sync' or 'async', not {durability!r}")
+        self._target = resolve(dsn)
+        self._durable = durability == "sync"
+        if self._target.notice:
+            log.warning("%s", self._target.notice)
+        if self._target.server is not None:
+            connect(self._target).close()  # starts it
+            migrate(self._target.conninfo)
+        self._writer = Writer(self._connect, self._connect())
+        _recorders.add(self)
+
+    def _connect(self) -> Connection[Any]:
+        return _open(self._target, self._durable)
+
+    def run(
+        self, name: str | None = None, *, tags: Mapping[str, object] | None = None, seed: int | None = None
+    ) -> Opening:
+        """A new run, for `with` and `async with`: begun on entry; on exit `ok`, or `failed` with what was raised.
+
+        `tags` are JSON values to find the run by; `seed` is recorded with each step that has none of its own.
+        """
+        return Opening(self._writer, _opening(name, tags), options(seed))
+
+    def start(
+        self, name: str | None = None, *, tags: Mapping[str, object] | None = None, seed: int | None = None
+    ) -> Run:
+        """A new run where no `with` fits; end it with `Run.finish`. One that never ends shows as died later.
+
+        Raises RecordingError.
+        """
+        return self.run(name, tags=tags, seed=seed).open()
+
+    def resume(self, run_id: UUID | str) -> Run:
+        """Take up a run that is there: of another process, alive or dead, or an earlier one of this.
+
+        Its steps get the next numbers. It is running again, and whoever calls `Run.finish` (or leaves `with run:`)
+        ends it for all. Raises NotFoundError for no such run, RecordingError.
+        """
+        intent = ResumeRun(run_id if isinstance(run_id, UUID) else _parse(run_id))
+        self._writer.submit(intent)
+        intent.wait()
+        if not intent.found:
+            raise NotFoundError(f"no run {run_id} to resume; list them: stepwell runs")
+        return Run(Trail(self._writer, intent.run_id, clock.now()), options(None))
+
+    def close(self) -> None:
+        """Commit what is under way and let go of the connection. Runs still open show as died."""
+        self._writer.close()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Opening:
+    """A run that begins when its `with` block is entered."""
+
+    def __init__(self, writer: Writer, intent: OpenRun, chosen: Any) -> None:
+        self._writer, self._intent, self._options = writer, intent, chosen
+        self._run: Run | None = None
+
+    def open(self) -> Run:
+        """Begin it. Raises RecordingError, UsageError the second time."""
+        self._submit()
+        self._intent.wait()
+        return self._opened()
+
+    def __enter__(self) -> Run:
+        return self.open().__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._run is not None
+        self._run.__exit__(kind, error, trace)
+
+    async def __aenter__(self) -> Run:
+        self._submit()
+        await self._intent.wait_async()
+        return await self._opened().__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._run is not None
+        await self._run.__aexit__(kind, error, trace)
+
+    def _submit(self) -> None:
+        if self._intent.settled:
+            raise UsageError("this run was begun already; each `with` needs a `recorder.run(…)` of its own")
+        self._writer.submit(self._intent)
+
+    def _opened(self) -> Run:
+        intent = self._intent
+        self._run = Run(Trail(self._writer, intent.run_id, intent.started_at), self._options)
+        return self._run
+
+
+def _opening(name: str | None, tags: Mapping[str, object] | None) -> OpenRun:
+    if name is not None and not clean(name):
+        raise UsageError(f"{name!a} cannot be a name: it holds a NUL or half a surrogate pair")
+    given = None
+    if tags is not None:
+        encoded = encode(dict(tags))
+        if parse(encoded.plain) != tags:
+            raise EncodingError("tags have to be plain JSON: strings, numbers, lists and objects")
+        given = encoded.plain
+    return OpenRun(uuid4(), name, given, clock.now())
+
+
+def _parse(run_id: str) -> UUID:
+    try:
+        return UUID(run_id)
+    except ValueError:
+        raise UsageError(f"{run_id!a} is no run id; one looks like {uuid4()}") from None
+
+
+def _open(target: Target, durable: bool) -> Connection[Any]:
+    """A connection that is ready for a writer. Raises DatabaseError."""
+    connection = connect(target)
+    try:
+        writing.prepare(connection, durable=durable)
+    except psycopg.Error as error:
+        connection.close()
+        raise DatabaseError(f"cannot record to {target.describe()}: {cause(error)}") from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+_recorders: WeakSet[Recorder] = WeakSet()
+
+
+def _close_all() -> None:
+    """At the end of the interpreter: what was submitted is committed, as long as that takes no unreasonable time."""
+    for recorder in list(_recorders):
+        recorder._writer.close(CLOSE_TIMEOUT)
+
+
+atexit.register(_close_all)

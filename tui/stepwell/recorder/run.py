@@ -1,0 +1,193 @@
+"""A run under way, as the agent sees it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextvars import Token
+from types import TracebackType
+from typing import NamedTuple, ParamSpec, TypeVar
+from uuid import UUID
+
+from stepwell.core.codec.text import clean
+from stepwell.core.steps import LLM_CALL, TOOL_CALL
+from stepwell.errors import RecordingError, UsageError
+from stepwell.recorder.calls import call
+from stepwell.recorder.context import Frame, current_frame, enter, leave
+from stepwell.recorder.failures import failure
+from stepwell.recorder.manual import StepBlock
+from stepwell.recorder.trail import Trail
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Options(NamedTuple):
+    name: str | None = None
+    agent: str | None = None
+    seed: int | None = None
+    run_seed: int | None = None
+
+
+class Run:
+    """Records the steps of one run. Usable from any thread, task and forked process.
+
+    `with run:` (or `async with`) ends it: `ok`, or `failed` with what was raised. Views of the same run, made by
+    `named` and `agent`, say who takes a step and under what name.
+    """
+
+    def __init__(self, trail: Trail, options: _Options) -> None:
+        """Made by `Recorder.run`, `start` and `resume`."""
+        self.trail = trail
+        self._options = options
+        self._token: Token[Frame | None] | None = None
+
+    @property
+    def run_id(self) -> UUID:
+        """The run's id: what `stepwell RUN` opens and `Recorder.resume` takes."""
+        return self.trail.run_id
+
+    @property
+    def agent_name(self) -> str | None:
+        """Who takes the steps of this view, None in a run of one agent."""
+        return self._options.agent
+
+    @property
+    def step_name(self) -> str | None:
+        """The name that this view gives its steps, None to take that of the model or function."""
+        return self._options.name
+
+    @property
+    def seed(self) -> int | None:
+        """The seed that this view records with its steps."""
+        return self._options.seed
+
+    @property
+    def run_seed(self) -> int | None:
+        """The seed of the run, recorded with steps that have none of their own."""
+        return self._options.run_seed
+
+    def named(self, name: str | None = None, *, agent: str | None = None, seed: int | None = None) -> Run:
+        """A view of this run whose steps have this name, agent and seed.
+
+        For options of a step whose call takes arguments of the same names. What is None stays as it is here.
+        Raises UsageError for a name that a database cannot hold.
+        """
+        for text in (name, agent):
+            if text is not None and not clean(text):
+                raise UsageError(f"{text!a} cannot be a name: it holds a NUL or half a surrogate pair")
+        old = self._options
+        return Run(
+            self.trail,
+            old._replace(
+                name=old.name if name is None else name,
+                agent=old.agent if agent is None else agent,
+                seed=old.seed if seed is None else seed,
+            ),
+        )
+
+    def agent(self, name: str) -> Run:
+        """A view of this run whose steps are taken by the agent `name`."""
+        return self.named(agent=name)
+
+    def llm(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a model, as a step: `run.llm(client.chat.completions.create, model=…, messages=…)`.
+
+        The call is recorded before it is made and its reply before it is returned. Coroutine functions are
+        awaited, streams handed on chunk by chunk. What it raises is recorded and raised unchanged.
+        Raises RecordingError when it cannot be recorded, then the call is not made or its reply not returned;
+        EncodingError, before the call, for arguments that cannot be kept.
+        """
+        result: T = call(self, LLM_CALL, fn, args, kwargs)
+        return result
+
+    def tool(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a tool, as a step: `run.tool(search_orders, customer=42)`. Like `llm` in all else."""
+        result: T = call(self, TOOL_CALL, fn, args, kwargs)
+        return result
+
+    def step(
+        self, type: str, name: str | None = None, input: object = None, *, seed: int | None = None
+    ) -> StepBlock:
+        """A step around a block: `with run.step("tool_call", "search", query) as step: step.output = …`."""
+        chosen = next((s for s in (seed, self.seed, self.run_seed) if s is not None), None)
+        return StepBlock(self, type, self.step_name if name is None else name, input, chosen)
+
+    def state(self, value: object, *, shared: bool = False) -> None:
+        """Record the whole state of this view's agent, or the one that all agents share; blocks for its commit.
+
+        Only what changed since the last one is stored. Raises RecordingError, EncodingError.
+        """
+        self.trail.submit_state(self.agent_name, self._parent(), value, shared).wait()
+
+    async def astate(self, value: object, *, shared: bool = False) -> None:
+        """`state` for tasks."""
+        await self.trail.submit_state(self.agent_name, self._parent(), value, shared).wait_async()
+
+    def _parent(self) -> int | None:
+        frame = current_frame()
+        return frame.step if frame is not None and frame.run.run_id == self.run_id else None
+
+    def finish(self, error: BaseException | None = None) -> None:
+        """End the run where no `with` does: `failed` with an error, else `ok`. Raises RecordingError."""
+        intent = self.trail.ending(*_verdict(error))
+        self.trail.writer.submit(intent)
+        intent.wait()
+
+    async def afinish(self, error: BaseException | None = None) -> None:
+        """`finish` for tasks."""
+        intent = self.trail.ending(*_verdict(error))
+        self.trail.writer.submit(intent)
+        await intent.wait_async()
+
+    def __enter__(self) -> Run:
+        self._token = enter(Frame(self, None))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leave()
+        try:
+            self.finish(error)
+        except RecordingError as problem:
+            _rather(error, problem)
+
+    async def __aenter__(self) -> Run:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leave()
+        try:
+            await self.afinish(error)
+        except RecordingError as problem:
+            _rather(error, problem)
+        except asyncio.CancelledError:
+            if error is None:
+                raise
+
+    def _leave(self) -> None:
+        if self._token is not None:
+            leave(self._token)
+            self._token = None
+
+
+def _verdict(error: BaseException | None) -> tuple[str, str | None]:
+    """Status and error of a run that ends so. Leaving the program with status 0 is no failure."""
+    if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
+        return "ok", None
+    return "failed", failure(error)
+
+
+def _rather(error: BaseException | None, problem: RecordingError) -> None:
+    """The error that ended the run outranks the one that ending it met."""
+    if error is None:
+        raise problem
+    error.add_note(str(problem))
+
+
+def options(seed: int | None) -> _Options:
+    """The options that a run begins with."""
+    return _Options(run_seed=seed)

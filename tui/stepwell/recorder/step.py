@@ -1,0 +1,167 @@
+"""A step under way: written before it is made, and again when it has its outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from contextvars import Token
+from typing import TYPE_CHECKING
+
+from stepwell.core.codec import canonical, digest, encode
+from stepwell.core.recording import storable
+from stepwell.core.steps import LLM_CALL, TOOL_CALL
+from stepwell.core.streamed import Streamed
+from stepwell.core.usage import NOTHING, usage_of, usage_of_chunks
+from stepwell.errors import EncodingError, RecordingError
+from stepwell.recorder import clock
+from stepwell.recorder.context import Frame, current_frame, enter
+from stepwell.recorder.failures import canonical_failure, failure
+from stepwell.recorder.intents import FinishStep, StartStep
+from stepwell.store.writing import Finish, Start
+
+if TYPE_CHECKING:
+    from stepwell.recorder.run import Run
+
+_SEEDS = range(-(2**63), 2**63)
+
+
+class Step:
+    """One step, from its intent to its outcome. The `a…` methods are the same for tasks."""
+
+    __slots__ = ("_asked", "_intent", "_run", "_tick", "kind")
+
+    def __init__(self, run: Run, kind: str, name: str | None, value: object, seed: object) -> None:
+        """Raises EncodingError for a value that cannot be kept. Nothing is submitted yet."""
+        encoded = encode(value)
+        frame = current_frame()
+        parent = frame.step if frame is not None and frame.run.run_id == run.run_id else None
+        self._run, self.kind = run, kind
+        self._asked = canonical([name, value]) if kind == TOOL_CALL else None
+        self._tick = 0
+        row = Start(
+            run.run_id,
+            storable(kind),
+            run.agent_name,
+            None if name is None else storable(name),
+            parent,
+            seed if type(seed) is int and seed in _SEEDS else None,
+            clock.now(),
+            encoded.plain,
+            encoded.exact,
+        )
+        self._intent = StartStep(row)
+
+    @property
+    def number(self) -> int | None:
+        """Its step number, None before it has begun."""
+        return self._intent.number
+
+    def begin(self) -> None:
+        """Commit the intent. Raises RecordingError, and then the call must not be made."""
+        self._run.trail.writer.submit(self._intent)
+        try:
+            self._intent.wait()
+        except BaseException as error:
+            if self._intent.error is None:  # interrupted while waiting: it is recorded, but will not be made
+                with contextlib.suppress(RecordingError):
+                    self._intent.wait()
+                    self.fail(error)
+            raise
+        self._tick = clock.tick()
+
+    async def abegin(self) -> None:
+        self._run.trail.writer.submit(self._intent)
+        try:
+            await self._intent.wait_async()
+        except BaseException as error:
+            if self._intent.error is None:
+                with contextlib.suppress(RecordingError):
+                    await self._intent.wait_async()
+                    await self.afail(error)
+            raise
+        self._tick = clock.tick()
+
+    def enter(self) -> Token[Frame | None]:
+        """What runs until `leave(token)` is part of this step."""
+        return enter(Frame(self._run, self._intent.number))
+
+    def finish(self, output: object, error: BaseException | None = None) -> None:
+        """Commit the outcome. Raises RecordingError where it could not be."""
+        intent, problem = self._outcome(output, error)
+        self._run.trail.writer.submit(intent)
+        intent.wait()
+        if problem is not None:
+            raise problem
+
+    async def afinish(self, output: object, error: BaseException | None = None) -> None:
+        intent, problem = self._outcome(output, error)
+        self._run.trail.writer.submit(intent)
+        await intent.wait_async()
+        if problem is not None:
+            raise problem
+
+    def finish_unwatched(self, output: object) -> None:
+        """Submit the outcome where nobody can wait for it; failing is logged."""
+        intent, _ = self._outcome(output, None)
+        intent.watched = False
+        self._run.trail.writer.submit(intent)
+
+    def fail(self, error: BaseException, output: object = None) -> None:
+        """Commit that it raised; the caller raises it again. An interruption outranks the RecordingError."""
+        try:
+            self.finish(output, error)
+        except RecordingError as problem:
+            if isinstance(error, Exception):
+                raise problem from error
+            error.add_note(str(problem))
+
+    async def afail(self, error: BaseException, output: object = None) -> None:
+        try:
+            await self.afinish(output, error)
+        except RecordingError as problem:
+            if isinstance(error, Exception):
+                raise problem from error
+            error.add_note(str(problem))
+        except asyncio.CancelledError:
+            if not isinstance(error, asyncio.CancelledError):
+                raise  # cancelled while waiting; the outcome is on its way all the same
+
+    def _outcome(
+        self, output: object, error: BaseException | None
+    ) -> tuple[FinishStep, EncodingError | None]:
+        """The intent; and where the output cannot be kept, the error that is recorded and raised in its place."""
+        finished_at = self._intent.row.started_at + clock.since(self._tick or clock.tick())
+        plain = exact = None
+        problem: EncodingError | None = None
+        if error is None or output is not None:
+            try:
+                encoded = encode(output)
+                plain, exact = encoded.plain, encoded.exact
+            except EncodingError as raised:
+                problem = raised
+                error = error or raised
+        usage = NOTHING
+        if self.kind == LLM_CALL:
+            usage = usage_of_chunks(output.chunks) if isinstance(output, Streamed) else usage_of(output)
+        number = self._intent.number
+        assert number is not None
+        row = Finish(
+            self._run.run_id,
+            number,
+            plain,
+            exact,
+            None if error is None else failure(error),
+            finished_at,
+            usage.tokens_in,
+            usage.tokens_out,
+            None if usage.finish_reason is None else storable(usage.finish_reason),
+            self._hash(output, error),
+        )
+        start = self._intent.row
+        return FinishStep(row, start.agent, start.name), problem
+
+    def _hash(self, output: object, error: BaseException | None) -> int | None:
+        if self._asked is None:
+            return None
+        result = canonical(output) if error is None else canonical_failure(error)
+        return digest(f"{self._asked} {result}")

@@ -1,0 +1,75 @@
+"""What all views of one run share: where it is written to, and the last state of each scope."""
+
+import threading
+from uuid import UUID
+
+from stepwell.core.codec import Encoded, decode, encode, parse
+from stepwell.core.state import PATCH, diff, paths
+from stepwell.core.steps import STATE_UPDATE
+from stepwell.core.world import MISSING
+from stepwell.recorder import clock, forks
+from stepwell.recorder.intents import EndRun, StartStep
+from stepwell.recorder.writer import Writer
+from stepwell.store.writing import Start
+
+SHARED_NAME = "shared"
+"""The `name` of a state update of the scope that all agents share."""
+Scope = tuple[str | None, bool]
+
+
+class Trail:
+    """One run under way in this process."""
+
+    def __init__(self, writer: Writer, run_id: UUID, started_at: int) -> None:
+        self.writer = writer
+        self.run_id = run_id
+        self._started_at = started_at
+        self._tick = clock.tick()
+        self._begin()
+        forks.register(self)
+
+    def _begin(self) -> None:
+        self._states: dict[Scope, tuple[object, StartStep]] = {}
+        self._lock = threading.Lock()
+
+    def after_fork(self) -> None:
+        """In the child: what the parent had under way may never have been recorded, so states begin whole."""
+        self._begin()
+
+    def submit_state(self, agent: str | None, parent: int | None, value: object, shared: bool) -> StartStep:
+        """Record how the state has changed. The intent is submitted and still to be waited for.
+
+        Raises EncodingError for a state that cannot be kept.
+        """
+        scope = (None if shared else agent, shared)
+        encoded = encode(value)
+        new = decode(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
+        with self._lock:  # what is a difference to what has to be the order in which they are submitted
+            old, base = self._states.get(scope, (MISSING, None))
+            given, output = _encode_patch(diff(old, new))
+            row = Start(
+                self.run_id,
+                STATE_UPDATE,
+                agent,
+                SHARED_NAME if shared else None,
+                parent,
+                None,
+                clock.now(),
+                given.plain,
+                given.exact,
+                output.plain,
+                output.exact,
+            )
+            intent = StartStep(row, base, lambda: _encode_patch(diff(MISSING, new)))
+            self.writer.submit(intent)
+            self._states[scope] = (new, intent)
+        return intent
+
+    def ending(self, status: str, failure: str | None) -> EndRun:
+        """The end of the run, still to be submitted."""
+        finished_at = self._started_at + clock.since(self._tick)
+        return EndRun(self.run_id, status, finished_at, failure)
+
+
+def _encode_patch(ops: list[dict[str, object]]) -> tuple[Encoded, Encoded]:
+    return encode({PATCH: ops}), encode(paths(ops))
