@@ -133,7 +133,7 @@ def _piece(paint: Callable[[], tuple[Line, ...]], index: int, piece: int, room: 
 def highlight(block: tuple[str, ...], language: str) -> tuple[Line, ...]:
     """Cleaned lines of code with roles; the text of each stays exactly what it was."""
     rows: list[list[Span]] = [[]]
-    for kind, value in _lexer(language).get_tokens("\n".join(block)):
+    for kind, value in _lexer(language).get_tokens("\n".join(block) + "\n"):
         role = _role(kind)
         first, *others = value.split("\n")
         rows[-1].append(Span(first, role))

@@ -24,6 +24,8 @@ _STRING_TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _STRING = re.compile(_STRING_TEXT, re.DOTALL)
 _ATOM = re.compile(r'[^\s"\[\]{},:]++')
 _ATOMS = re.compile(r'(?:[^\s"\[\]{},:]++,\s*+)++')
+# An escaped newline with more of its string behind it.
+_INNER_NEWLINE = re.compile(r'(?<!\\)(?:\\\\)*\\n(?!")')
 _BLANK = re.compile(r"\s*+")
 _COLON = re.compile(r"\s*+:\s*+")
 _FLAT = re.compile(rf'[\[{{](?:[^"\[\]{{}}]++|{_STRING_TEXT})*+[\]}}]', re.DOTALL)
@@ -157,7 +159,9 @@ class _Layout:
         if end is None:
             return None
         tail = self._tail_end(end)
-        if tail - start > 4 * room or cells(clean(self.text[start:tail])) > room:
+        if tail - start > 4 * room or _INNER_NEWLINE.search(self.text, start, tail):
+            return None
+        if cells(clean(self.text[start:tail])) > room:
             return None
         return self._filled(start, value, room) or (end, tail)
 
@@ -168,6 +172,9 @@ class _Layout:
         match = _ATOMS.match(self.text, value, start + room)
         if not match:
             return None
+        last = _ATOM.match(self.text, match.end())
+        if last and (tail := self._tail_end(last.end())) - start <= room and self.text[tail - 1] != ",":
+            return last.end(), tail
         end = value + len(match.group().rstrip())
         return end, end
 
@@ -201,7 +208,7 @@ class _Layout:
         if not self.open and start == value and "\n" in decoded:
             yield from text_rows(decoded, self.width, indent=column)
             return
-        head, inner = self.text[start:value], column + 2
+        head, inner = self.text[start:value], self._column() + 2
         if value - start > self.width or cells(clean(head)) > (self.width - column) // 2:
             for piece in wrap_range(self.text, start, value, self.width - column):
                 yield indented(column, Span(piece, Role.KEY))
