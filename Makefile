@@ -1,9 +1,13 @@
-# The same checks as .ci/run, in the virtual environment that is active (or in .venv).
+# `make check` is what .ci/run runs, in the virtual environment that is active (or in .venv).
 BIN := $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/,$(if $(wildcard .venv/bin/python),.venv/bin/,))
+CHECKS := lint types layers test test-oldest readme
 
-.PHONY: check lint types layers test bench screenshots
+.PHONY: check check-list $(CHECKS) bench screenshots
 
-check: lint types layers test
+check: $(CHECKS)
+
+check-list:
+	@echo $(CHECKS)
 
 lint:
 	$(BIN)ruff check .
@@ -15,8 +19,17 @@ types:
 layers:
 	$(BIN)lint-imports --no-cache
 
+# On the embedded Postgres, a temporary one.
 test:
 	$(BIN)pytest
+
+# On Postgres 15, the oldest that Stepwell takes.
+test-oldest:
+	.ci/with-postgres-15 $(BIN)pytest
+
+# The README's two commands in fresh copies, in homes of mode 0700; by root as an ordinary user too.
+readme:
+	.ci/readme
 
 bench:
 	$(BIN)python -m tests.benchmarks
