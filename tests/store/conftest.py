@@ -118,6 +118,7 @@ class Site:
         for process in self.processes:
             process.kill()
         keeper.stop(str(self.cluster.data))
+        shutil.rmtree(self.folder)
 
 
 def make_site(uid: int, folder: Path) -> Site:

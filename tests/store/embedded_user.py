@@ -6,7 +6,6 @@ It prints one JSON line once it is connected. With the argument `fork` a child g
 import json
 import os
 import sys
-from contextlib import suppress
 
 import psycopg
 
@@ -24,8 +23,10 @@ def main() -> None:
         print(json.dumps({"error": str(error)}), flush=True)
         return
     with psycopg.connect(held.conninfo, autocommit=True) as connection:
-        with suppress(psycopg.errors.DuplicateTable, psycopg.errors.UniqueViolation):
-            connection.execute("CREATE TABLE visits (pid int)")
+        # Even IF NOT EXISTS fails for one of two that create a table at once.
+        connection.execute("SELECT pg_advisory_lock(1)")
+        connection.execute("CREATE TABLE IF NOT EXISTS visits (pid int)")
+        connection.execute("SELECT pg_advisory_unlock(1)")
         connection.execute("INSERT INTO visits VALUES (%s)", [os.getpid()])
         visits = [pid for (pid,) in connection.execute("SELECT pid FROM visits")]
         ask = "SELECT pg_postmaster_start_time()::text, current_setting('listen_addresses')"

@@ -55,7 +55,10 @@ class Account:
         if path.is_dir():
             return
         # Complete before it has its name: another starter may look at it, and this one may be killed.
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        try:
+            unfinished = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from error
         try:
             if owned and self.foreign:
                 os.chown(unfinished, self.uid, self.gid)

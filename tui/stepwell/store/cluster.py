@@ -100,7 +100,8 @@ class Cluster:
         try:
             done = account.run([binaries / "initdb", "-D", unfinished, *locale, *auth])
             if done.returncode != 0:
-                raise DatabaseError(f"cannot make the embedded Postgres in {self.data}: {cause(done.stderr)}")
+                why = f"cannot make the embedded Postgres in {self.folder}: {cause(done.stderr)}"
+                raise DatabaseError(f"{why}; set STEPWELL_HOME to another folder, {NAME_ONE}")
             unfinished.rename(self.data)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
