@@ -1,12 +1,14 @@
 """Opening a connection: what is set, what is refused, and in which words."""
 
 import os
+from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
 from stepwell.errors import DatabaseError
+from stepwell.store import embedded
 from stepwell.store.connect import check_version, connect, explain, is_standby, resolve
 
 
@@ -83,6 +85,20 @@ def test_a_service_file_is_enough(
         assert connection.info.dbname == parameters["dbname"]
     with connect(resolve("service=agents")) as connection:
         assert connection.info.dbname == parameters["dbname"]
+
+
+def test_with_nothing_configured_the_embedded_server_is_started_and_held(
+    stepwell_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: dict[str, embedded.Embedded] = {}
+    monkeypatch.setattr("stepwell.store.connect._held", held)
+    monkeypatch.setattr(embedded, "LINGER", 0.05)
+    target = resolve(None)
+    assert target.notice == f"no database is configured: using the embedded Postgres in {stepwell_home}"
+    with connect(target) as first, connect(target) as second:
+        assert first.info.dbname == second.info.dbname == "stepwell"
+    (server,) = held.values()
+    server.release()
 
 
 @pytest.mark.parametrize("version", [140002, 90624, 0])
