@@ -1,2 +1,2 @@
--- A run with tag %(tag)s, whatever its value.
-SELECT run_id FROM agent_runs WHERE tags ? %(tag)s LIMIT 1
+-- A run with all of %(tags)s that has come to its end.
+SELECT run_id FROM agent_runs WHERE tags @> %(tags)s AND status <> 'running' LIMIT 1

@@ -123,7 +123,7 @@ def test_replay_as_json_is_one_documented_object(filled: str, capsys: Capture) -
     assert world["run_id"] == str(FAILED)
     assert world["step"] == 4
     (last,) = world["last"]
-    assert last["response"] == {"step": 1, "output": {"text": "searching"}}
+    assert last["response"] == {"step": 1, "output": {"text": "searching"}, "error": None}
     assert last["result"]["step"] == 4
     assert (world["tokens_in"], world["tokens_out"]) == (12, 3)
     assert world["replay"]["rolled_back"] is True

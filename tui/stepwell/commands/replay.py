@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from stepwell.app.present.figures import count
 from stepwell.commands.output import brief, emit, line
 from stepwell.commands.session import opened, step_at, target_of
-from stepwell.commands.words import flags, why
+from stepwell.commands.words import flags, short_error, why
 from stepwell.core.address import parse_address, parse_target
 from stepwell.core.state import path_text
 from stepwell.core.steps import RunHead
@@ -24,7 +24,7 @@ with --json, one object:
              "(shared)"; set_at maps each key of the state to the step that last changed it
   changed    what this step did to the state: a list of {"scope", "path", "old", "new"}; a side that was not
              there is left out
-  last       a list of {"agent", "response", "result"}, each {"step", "output"} or null
+  last       a list of {"agent", "response", "result"}, each {"step", "output", "error"} or null
   running    numbers of the other steps under way then
   odd        steps that are no proper state update, number to reason
   tokens_in, tokens_out    so far, null where none are recorded
@@ -68,12 +68,24 @@ def _answers(replayer: Replayer, world: World) -> Answers:
         if number is None:
             return None
         payload = replayer.payload(number)
-        return {"step": number, "output": display(payload.output, payload.output_exact)}
+        return {
+            "step": number,
+            "output": display(payload.output, payload.output_exact),
+            "error": _error(payload.error),
+        }
 
     return [
         {"agent": agent, "response": answer(last.response), "result": answer(last.result)}
         for agent, last in world.last.items()
     ]
+
+
+def _error(text: str | None) -> str | None:
+    """`Type: message` of what the error column holds."""
+    error = display(text, None)
+    if not isinstance(error, dict):
+        return None if error is None else brief(error)
+    return ": ".join(str(error[key]) for key in ("type", "message") if error.get(key) is not None)
 
 
 def as_json(world: World, last: Answers) -> dict[str, object]:
@@ -135,12 +147,17 @@ def _lines(head: RunHead, world: World, last: Answers) -> Iterator[str]:
     for row in last:
         for title, answer in (("last response", row["response"]), ("last result", row["result"])):
             if isinstance(answer, dict):
-                yield f"{title}{_of(row['agent'])}, step {answer['step']}: {_short(answer['output'])}"
+                yield f"{title}{_of(row['agent'])}, step {answer['step']}: {_told(answer)}"
     yield f"still running: {', '.join(map(str, world.running)) or 'nothing'}"
     yield from (f"step {number}: {reason}" for number, reason in world.odd.items())
     if world.tokens_in is not None or world.tokens_out is not None:
         yield f"tokens so far: {count(world.tokens_in or 0)} in, {count(world.tokens_out or 0)} out"
     yield _truth(world)
+
+
+def _told(answer: dict[str, object]) -> str:
+    error = answer["error"]
+    return f"raised {short_error(error)}" if isinstance(error, str) else _short(answer["output"])
 
 
 def _of(scope: object) -> str:

@@ -5,7 +5,7 @@ import argparse
 from stepwell.app.present.figures import duration
 from stepwell.commands.output import Column, emit, line, note, table
 from stepwell.commands.session import opened, run_address, target_of
-from stepwell.commands.words import flags, tokens
+from stepwell.commands.words import flags, short_error, tokens
 from stepwell.core.outline import Outline
 from stepwell.core.steps import RunHead, StepHead
 
@@ -63,7 +63,7 @@ def _row(step: StepHead, words: list[str]) -> list[str]:
         duration(step.duration),
         tokens(step),
         ", ".join(words),
-        step.error or "",
+        short_error(step.error or ""),
     ]
 
 

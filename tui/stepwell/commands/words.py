@@ -21,7 +21,7 @@ def _reasons(run: RunHead) -> Iterator[str]:
     if run.loop is not None:
         yield f"loop: {run.loop.name}, {run.loop.laps} laps from step {run.loop.first}"
     if run.error is not None:
-        yield run.error
+        yield short_error(run.error)
     if len(run.agents) > 1:
         yield f"{len(run.agents)} agents"
 
@@ -36,6 +36,12 @@ def flags(step: StepHead, run: RunHead, place: Place | None) -> list[str]:
     if place is not None and place.lap > 1:
         found.append(f"lap {place.lap}")
     return found
+
+
+def short_error(error: str) -> str:
+    """A recorded error without the modules of its type: `MaxTurnsError: 25 turns`."""
+    type_, colon, message = error.partition(": ")
+    return f"{type_.rpartition('.')[2] or type_}{colon}{message}"
 
 
 def tokens(step: StepHead) -> str:
