@@ -83,21 +83,13 @@ def test_wrong_usage_and_no_connection_are_one_line_and_status_2(capsys: Capture
     assert "s3cret" not in err
 
 
-@pytest.mark.parametrize("words", [["runs"], [], ["7f3a:1"]])
+@pytest.mark.parametrize("words", [["runs"], ["steps", "7f3a"], ["show", "7f3a:1"], ["replay", "@last"]])
 def test_no_table_names_the_remedies(dsn: str, capsys: Capture, words: list[str]) -> None:
     assert stepwell(dsn, *words) == 2
     err = capsys.readouterr().err
     assert "no table agent_steps" in err
     assert "stepwell init" in err
     assert "stepwell demo" in err
-
-
-def test_an_address_that_leads_nowhere_is_said_before_the_screen_is_taken_over(
-    schema_dsn: str, capsys: Capture
-) -> None:
-    assert stepwell(schema_dsn, "beef:1") == 1
-    assert stepwell(schema_dsn, "@failed") == 1
-    assert "no run has failed here" in capsys.readouterr().err
 
 
 def test_what_was_typed_comes_back_cleaned(capsys: Capture) -> None:

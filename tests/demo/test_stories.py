@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from stepwell.cli import main
 from stepwell.core.steps import Loop, RunHead
 from stepwell.core.world import Moment
 from stepwell.demo.agent import CHARACTERS_PER_TOKEN, TOOL_BUDGET
@@ -105,3 +106,13 @@ def test_one_run_goes_well(demo_dsn: str) -> None:
     with closing(Replayer(resolve(demo_dsn), head.run_id)) as replayer:
         state = replayer.at(12).states[None]
     assert state == {"customer": 57, "plan": [], "tries": 3, "refunded": [8177]}
+
+
+def test_the_plain_command_line_tells_what_the_model_saw(
+    demo_dsn: str, loop: RunHead, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--dsn", demo_dsn, "show", f"{loop.run_id.hex}:5"]) == 0
+    assert "seen     2,048 of 12,375 characters stand in the next prompt, step 6" in capsys.readouterr().out
+    assert main(["--dsn", demo_dsn, "show", f"{loop.run_id.hex}:5:$.seen", "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)["value"]
+    assert value == {"step": 6, "characters": 2048, "of": 12375}

@@ -1,11 +1,9 @@
 """`stepwell [ADDRESS]`: the debugger, at the list of runs or at an address."""
 
 import argparse
-from contextlib import closing
 
 from stepwell.commands.session import target_of
 from stepwell.core.address import parse_address
-from stepwell.replay.runs import Runs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,14 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the app and stay until it is left. Raises NotFoundError, UsageError, DatabaseError."""
-    address = None if args.address is None else parse_address(args.address)
+    if args.address is not None:
+        parse_address(args.address)
     target = target_of(args)
-    # What is wrong is said on a line, before the screen is taken over.
-    with closing(Runs(target)) as runs:
-        if address is None:
-            runs.page(1)
-        else:
-            runs.find(address.run)
     from stepwell.app import open_app  # loads Textual, which no other command needs
 
     return open_app(target, args.address)

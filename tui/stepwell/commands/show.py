@@ -2,13 +2,15 @@
 
 import argparse
 
-from stepwell.app.present.figures import duration
+from stepwell.app.present.figures import count, duration
 from stepwell.commands import steps
 from stepwell.commands.output import emit, line, pretty
 from stepwell.commands.session import opened, step_at, target_of
 from stepwell.commands.words import flags, tokens
 from stepwell.core.address import Address, Number, parse_address, resolve_path
-from stepwell.core.steps import Payload, RunHead, StepHead
+from stepwell.core.sight import seen
+from stepwell.core.steps import TOOL_CALL, Payload, RunHead, StepHead
+from stepwell.core.world import World
 from stepwell.errors import UsageError
 from stepwell.replay.values import display
 
@@ -19,6 +21,7 @@ without --json a text is printed as it is, anything else as JSON, and control ch
 with --json, one object: that of `stepwell steps --json`, and
   address    RUN:STEP, to give to any command (laps of loops are among the flags of steps only)
   input, output    as recorded; output is null also where has_output is false
+  seen    of a tool's output, {"step", "characters", "of"}: how much of it stands in the next prompt; or null
 With a path, {"address", "value"}. Numbers keep all their digits; NaN and infinities are strings.
 """
 
@@ -34,11 +37,10 @@ def run(args: argparse.Namespace) -> int:
     if address.step is None:
         raise UsageError(f"which step of {address.run}? stepwell show {address.run}:17")
     with opened(target_of(args), address.run) as (head, replayer):
-        step = step_at(head, replayer, address.step)
-        payload = replayer.payload(step.number)
-    value = as_json(step, head, payload)
+        world = replayer.at(step_at(head, replayer, address.step).number)
+    value = as_json(world, head)
     if address.path is not None:
-        here = Address(head.run_id.hex[:8], Number(step.number), address.path)
+        here = Address(head.run_id.hex[:8], Number(world.number), address.path)
         part = resolve_path(value, address.path)
         if args.json:
             emit({"address": str(here), "value": part})
@@ -47,18 +49,36 @@ def run(args: argparse.Namespace) -> int:
     elif args.json:
         emit(value)
     else:
-        _print_step(step, head, value)
+        _print_step(world.step, head, value)
     return 0
 
 
-def as_json(step: StepHead, run: RunHead, payload: Payload) -> dict[str, object]:
+def as_json(world: World, run: RunHead) -> dict[str, object]:
     """The documented shape of a step with its payload."""
+    step, payload = world.step, world.payload
+    output = display(payload.output, payload.output_exact)
     return {
         "address": str(Address(run.run_id.hex[:8], Number(step.number))),
         **steps.as_json(step, run, flags(step, run, None)),
         "input": display(payload.input, payload.input_exact),
-        "output": display(payload.output, payload.output_exact),
+        "output": output,
+        "seen": _seen(output, world.next_prompt) if step.type == TOOL_CALL and step.has_output else None,
     }
+
+
+def _seen(output: object, prompt: Payload | None) -> dict[str, int] | None:
+    if prompt is None or prompt.input is None:
+        return None
+    sight = seen(output, prompt.number, display(prompt.input, prompt.input_exact))
+    return {"step": sight.number, "characters": max(0, sight.seen), "of": sight.length}
+
+
+def _seen_words(found: object) -> str | None:
+    """`2,048 of 12,375 characters stand in the next prompt, step 6`"""
+    if not isinstance(found, dict):
+        return None
+    share = f"{count(found['characters'])} of {count(found['of'])} characters"
+    return f"{share} stand in the next prompt, step {found['step']}"
 
 
 def _print_step(step: StepHead, run: RunHead, value: dict[str, object]) -> None:
@@ -74,6 +94,7 @@ def _print_step(step: StepHead, run: RunHead, value: dict[str, object]) -> None:
         "tokens": tokens(step),
         "finish": step.finish_reason,
         "seed": step.seed,
+        "seen": _seen_words(value["seen"]),
         "flags": ", ".join(flags(step, run, None)),
         "error": step.error,
     }
