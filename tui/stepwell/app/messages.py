@@ -47,30 +47,33 @@ class Found(Message):
 
 
 class Listed(Message):
-    """A page of runs. `first`: it begins the list; `more`: another page follows."""
+    """A page of runs: those after the run `after`, None for the beginning; `more`: another page follows."""
 
     def __init__(
         self,
         runs: Sequence[RunHead],
         *,
-        first: bool,
+        after: RunHead | None,
         more: bool,
         query: tuple[str, bool],
         milliseconds: float,
+        asked: bool = True,
     ) -> None:
         super().__init__()
         self.runs = runs
-        self.first = first
+        self.after = after
         self.more = more
         self.query = query
         """The filter that it was read with: text, and failed only."""
         self.milliseconds = milliseconds
+        self.asked = asked
+        """Whether a key asked for it; else the list was looked at again."""
 
 
 class Counted(Message):
-    """How many runs there are; `exact` or estimated."""
+    """How many runs there are, `exact` or estimated; None where only steps exist."""
 
-    def __init__(self, number: int, exact: bool, where: str) -> None:
+    def __init__(self, number: int | None, exact: bool, where: str) -> None:
         super().__init__()
         self.number = number
         self.exact = exact
@@ -84,3 +87,11 @@ class Failed(Message):
         super().__init__()
         self.text = text
         self.job = job
+
+
+class OpenAddress(Message):
+    """Open what an address names, in this run or another."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text

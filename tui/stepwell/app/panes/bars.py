@@ -1,5 +1,7 @@
 """The title above and the status below: one line each, and each tells the truth."""
 
+from collections.abc import Sequence
+
 from stepwell.app.present import Line, Role, Span, cells, clean, clock, count, fit
 from stepwell.app.view import View
 from stepwell.core.steps import RunHead
@@ -22,7 +24,7 @@ def title_line(view: View, width: int) -> Line:
         spans.append(Span(f"  loop {loop.laps} laps from {loop.first}", Role.HEADING))
     if len(view.timeline.outline.by_agent) > 1:
         spans.append(Span(f"  {len(view.timeline.outline.by_agent)} agents"))
-    return _ends(spans, [Span(f"{clean(view.where)} {READ_ONLY}", Role.DIM)], width)
+    return ends(spans, [Span(f"{clean(view.where)} {READ_ONLY}", Role.DIM)], width)
 
 
 def _why(run: RunHead) -> list[str]:
@@ -107,7 +109,7 @@ def world_words(moment: Moment, number: int) -> str:
     return f"{moment} {number}"
 
 
-def _ends(left: list[Span], right: list[Span], width: int) -> Line:
+def ends(left: list[Span], right: list[Span], width: int) -> Line:
     """Two ends of a line; the right one goes where both do not fit."""
     size = sum(cells(span.text) for span in (*left, *right))
     if size + 2 > width:
@@ -125,11 +127,11 @@ KEYS = (
 )  # fmt: skip
 
 
-def keys_line(width: int) -> Line:
+def keys_line(width: int, keys: Sequence[tuple[str, str]] = KEYS) -> Line:
     """As many keys as fit; the help screen has them all."""
     spans: list[Span] = []
     room = width
-    for key, word in KEYS:
+    for key, word in keys:
         size = len(key) + len(word) + (2 if spans else 1)
         if size > room:
             break

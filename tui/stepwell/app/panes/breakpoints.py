@@ -1,0 +1,34 @@
+"""The list of breakpoints. Pure."""
+
+from collections.abc import Sequence
+
+from stepwell.app.present import Line, Role, Span, clean, count, fit
+from stepwell.core.breakpoints import Breakpoint
+from stepwell.core.timeline import Timeline
+
+HEADER = "   STATE  HITS  STOPS AT"
+NONE = "no breakpoints: a adds one, or b at a step of the run"
+
+
+def hits(timeline: Timeline, point: Breakpoint) -> int:
+    """How many steps of this run the condition matches, switched on or off."""
+    return len(timeline.outline.hits(point.condition))
+
+
+def breakpoint_lines(
+    points: Sequence[Breakpoint], found: Sequence[int], selected: int, top: int, width: int, height: int
+) -> list[Line]:
+    """`height` rows from the point at `top` on; `found` are the hits of each."""
+    if not points:
+        return [(Span(fit(NONE, width), Role.DIM),)]
+    rows: list[Line] = []
+    for index in range(top, min(top + height, len(points))):
+        point = points[index]
+        state = "on" if point.enabled else "off"
+        text = f"{'>' if index == selected else ' '}  {state:<5} {count(found[index]):>5}  "
+        label = clean(point.condition.label)
+        written = clean(point.condition.text)
+        rest = label if label == written else f"{label}  ({written})"
+        role = Role.PLAIN if point.enabled else Role.DIM
+        rows.append((Span(fit(text + rest, width), role),))
+    return rows

@@ -1,0 +1,126 @@
+"""The keys of a screen in words, in one column or two. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from textual.binding import Binding
+from textual.keys import key_to_character
+
+from stepwell.app.present import Line, Role, Span, fit, wrap
+
+GROUPS = {
+    "Move": ("move", "open", "select"),
+    "Stop and find": ("choose", "breakpoints", "hit", "prompt", "failed", "follow"),
+    "Look": ("pane", "scroll", "toggle", "help", "redraw"),
+    "Take along": ("copy", "pager"),
+    "Change": ("switch", "delete", "add"),
+    "Leave": ("cancel", "close"),
+}
+"""Headings, and the names of the actions under each."""
+NAMES = {
+    "pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "question_mark": "?", "delete": "Del",
+}  # fmt: skip
+TWO_COLUMNS = 110
+_KEYS, _DESCRIPTION = 17, 22
+
+
+class Entry(NamedTuple):
+    """One binding: all its keys, as they are typed."""
+
+    keys: str
+    description: str
+    more: str
+    group: str = ""
+
+
+def key_name(key: str) -> str:
+    """`]` of `right_square_bracket`, `Ctrl-C` of `ctrl+c`, `PgDn`, `Space`."""
+    *modifiers, last = key.split("+")
+    character = key_to_character(last)
+    if last in NAMES:
+        name = NAMES[last]
+    elif character and character.isprintable() and character != " ":
+        name = character.upper() if modifiers else character
+    else:
+        name = last.capitalize()
+    return "-".join([*(modifier.capitalize() for modifier in modifiers), name])
+
+
+def entries(bindings: Iterable[Binding], remapped: Mapping[str, Sequence[str]] | None = None) -> list[Entry]:
+    """In the order of the bindings. `remapped` holds the keys of an id where the user has changed them."""
+    found = []
+    for binding in bindings:
+        keys = (remapped or {}).get(binding.id or "", binding.key.split(","))
+        found.append(
+            Entry(
+                " ".join(key_name(key) for key in keys),
+                binding.description,
+                binding.tooltip,
+                _group(binding.action),
+            )
+        )
+    return found
+
+
+def _group(action: str) -> str:
+    name = action.partition("(")[0]
+    return next((heading for heading, names in GROUPS.items() if name in names), "More")
+
+
+def help_lines(found: Sequence[Entry], commands: Mapping[str, str], width: int) -> list[Line]:
+    """Everything, at most `width` cells wide; side by side where there is room."""
+    columns = 2 if width >= TWO_COLUMNS else 1
+    room = (width - 2) // columns if columns == 2 else width
+    sections = [
+        _section(heading, [entry for entry in found if entry.group == heading], room)
+        for heading in (*GROUPS, "More")
+    ]
+    typed = [Entry(f":{name}", "", text) for name, text in commands.items()]
+    sections = [section for section in (*sections, _section("Commands", typed, room)) if section]
+    if columns == 1:
+        return [line for section in sections for line in section]
+    return _beside(sections, room)
+
+
+def _section(heading: str, found: Sequence[Entry], width: int) -> list[Line]:
+    if not found:
+        return []
+    lines: list[Line] = [(Span(fit(heading, width), Role.HEADING),)]
+    for entry in found:
+        lines += _entry(entry, width)
+    return [*lines, (Span(" " * width),)]
+
+
+def _entry(entry: Entry, width: int) -> Iterable[Line]:
+    """Keys, description, and what more there is to say, wrapped under itself."""
+    keys = min(_KEYS, max(8, width // 4))
+    head = min(_DESCRIPTION, width - keys) if entry.description else 0
+    room = width - keys - head
+    if room < 12:
+        yield _keys(entry, keys), Span(fit(entry.description or entry.more, width - keys))
+        return
+    for position, words in enumerate(wrap(entry.more, room)):
+        first = position == 0
+        yield (
+            _keys(entry, keys) if first else Span(" " * keys),
+            Span(fit(entry.description if first else "", head)),
+            Span(fit(words.rstrip(), room), Role.DIM),
+        )
+
+
+def _keys(entry: Entry, width: int) -> Span:
+    return Span(fit(f" {entry.keys}", width - 1) + " ", Role.KEY)
+
+
+def _beside(sections: Sequence[list[Line]], width: int) -> list[Line]:
+    """Split between two sections, where the longer column is shortest."""
+
+    def lines(part: Sequence[list[Line]]) -> list[Line]:
+        return [line for section in part for line in section]
+
+    splits = [(lines(sections[:at]), lines(sections[at:])) for at in range(1, len(sections) + 1)]
+    left, right = min(splits, key=lambda split: max(map(len, split)))
+    blank: Line = (Span(" " * width),)
+    height = max(len(left), len(right))
+    left, right = left + [blank] * (height - len(left)), right + [blank] * (height - len(right))
+    return [(*one, Span("  "), *other) for one, other in zip(left, right, strict=True)]
