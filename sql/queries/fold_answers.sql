@@ -1,12 +1,13 @@
 -- Per agent: how many steps the world holds, the newest finished response and result, tokens, and what is running.
--- The newest by finishing order is found without sorting: order and number are packed into one bigint.
+-- Nothing is sorted: the newest by finishing order is found by packing order and number into one bigint, and the
+-- numbers of those running come in any order.
 SELECT agent,
        count(*) FILTER (WHERE inside) AS steps,
        max(packed) FILTER (WHERE inside AND step_type = 'llm_call') & 4294967295 AS response,
        max(packed) FILTER (WHERE inside AND step_type = 'tool_call') & 4294967295 AS result,
        sum(tokens_in) FILTER (WHERE inside) AS tokens_in,
        sum(tokens_out) FILTER (WHERE inside) AS tokens_out,
-       array_agg(step_number ORDER BY step_number) FILTER (WHERE NOT inside) AS running,
+       array_agg(step_number) FILTER (WHERE NOT inside) AS running,
        bool_or(finished_order IS NOT NULL) AS ordered,
        count(*) FILTER (WHERE inside AND step_type = 'state_update') AS state_steps
 FROM (

@@ -1,4 +1,5 @@
 -- The state steps of a world, in the order in which they took effect. A step that never finished took none.
+-- Of each only what the fold needs is read: the patch it was given, else the value it gave.
 -- %(through)s: last step number that had begun; %(order)s: last finished_order in this world, or NULL;
 -- %(number)s: last step number in this world for rows whose finishing order is not recorded.
 SELECT step.*
@@ -7,11 +8,16 @@ FROM (
            NULL::jsonb AS input_exact, NULL::jsonb AS output_exact
 ) AS absent
 CROSS JOIN LATERAL (
-    SELECT step_number, agent, name, input::text, input_exact::text, output::text, output_exact::text
+    SELECT step_number, agent, name, is_patch,
+           CASE WHEN is_patch THEN input ELSE output END::text,
+           CASE WHEN is_patch THEN input_exact ELSE output_exact END::text
     FROM agent_steps
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN jsonb_typeof(input -> '$patch') = 'array' THEN input - '$patch' = '{}' ELSE false END AS is_patch
+    ) AS kind
     WHERE run_id = %(run_id)s AND step_number <= %(through)s AND step_type = 'state_update'
       AND output IS NOT NULL
       AND CASE WHEN finished_order IS NULL OR %(order)s::int IS NULL THEN step_number <= %(number)s
                ELSE finished_order <= %(order)s END
     ORDER BY coalesce(finished_order, step_number), step_number, id
-) AS step
+) AS step (number, agent, name, is_patch, plain, exact)

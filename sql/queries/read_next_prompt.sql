@@ -1,11 +1,19 @@
--- The first model call after step %(number)s of the same agent.
+-- The first model call after step %(number)s of the same agent. Payloads are read of that one only: sorting reads none.
 SELECT step.*
 FROM (SELECT NULL::jsonb AS input_exact, NULL::text AS agent) AS absent
 CROSS JOIN LATERAL (
     SELECT step_number, input::text, input_exact::text
     FROM agent_steps
     WHERE run_id = %(run_id)s AND step_number > %(number)s AND step_type = 'llm_call'
-      AND agent IS NOT DISTINCT FROM %(agent)s
-    ORDER BY step_number, id
+      AND (agent = %(agent)s::text OR (agent IS NULL AND %(agent)s IS NULL))
+      AND step_number = (
+          SELECT step_number
+          FROM agent_steps
+          WHERE run_id = %(run_id)s AND step_number > %(number)s AND step_type = 'llm_call'
+            AND (agent = %(agent)s OR (agent IS NULL AND %(agent)s IS NULL))
+          ORDER BY step_number
+          LIMIT 1
+      )
+    ORDER BY id
     LIMIT 1
 ) AS step

@@ -114,7 +114,7 @@ def test_a_debugger_is_told_whom_a_move_waits_for_as_far_as_it_may_know(
     with psycopg.connect(schema_dsn, application_name=name) as writer:
         writer.isolation_level = IsolationLevel.SERIALIZABLE
         writer.execute("UPDATE agent_runs SET steps = 1")
-        with connect(resolve(debugger), autocommit=False) as reader:
+        with connect(resolve(debugger)) as reader:
             _, report = read_snapshot(
                 reader,
                 lambda connection: connection.info.status,

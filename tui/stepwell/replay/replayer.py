@@ -11,11 +11,12 @@ from stepwell.core.search import first_appearances
 from stepwell.core.state import Folded, StateStep, fold
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, RunHead, StepHead
 from stepwell.core.world import SHARED, Last, Moment, Replay, World
-from stepwell.replay.values import display
+from stepwell.replay.values import display_all
 from stepwell.store import reading
 from stepwell.store.connect import Target
 from stepwell.store.reader import Reader
 from stepwell.store.transaction import Report
+from stepwell.store.worlds import Bounds, Parts, StateRow, read_bounds, read_parts
 
 T = TypeVar("T")
 
@@ -57,8 +58,10 @@ class Replayer:
         Raises DatabaseError where the database cannot be read even after reconnecting once.
         """
         started = time.perf_counter()
-        make, report = self._read(lambda c: _world(c, self.run_id, number, moment))
-        return make(report, (time.perf_counter() - started) * 1000)
+        (head, parts), report = self._read(lambda c: _read_world(c, self.run_id, number, moment))
+        # Rolled back by now: what follows keeps no transaction waiting.
+        folded = fold(_state_steps(parts.states), number)
+        return _assemble(self.run_id, head, moment, parts, folded, report, started)
 
     def cancel(self) -> None:
         """Stop what is running, from another thread; the move then raises DatabaseError."""
@@ -71,47 +74,36 @@ class Replayer:
         return self._reader.read(read)
 
 
-def _world(
+def _read_world(
     connection: psycopg.Connection, run_id: UUID, number: int, moment: Moment
-) -> Callable[[Report, float], World]:
-    """Read all that the world needs; what it returns adds how the reading went, known only afterwards."""
-    head, counters = reading.read_bounds(connection, run_id, number)
+) -> tuple[StepHead, Parts]:
+    head, counters = read_bounds(connection, run_id, number)
     done = moment is Moment.AFTER and not head.in_doubt
-    bounds = reading.Bounds(
-        through=max(number, counters["started_before"] or 0) if done else number,
-        order=head.finished_order if done else counters["finished_before"],
+    bounds = Bounds(
+        through=max(number, counters.started_before or 0) if done else number,
+        order=head.finished_order if done else counters.finished_before,
         number=number if done else number - 1,
     )
-    states = reading.fold_rows(connection, "fold_state", run_id, bounds)
-    answers = reading.fold_rows(connection, "fold_answers", run_id, bounds)
-    folded = fold([_state_step(row) for row in states], number)
-    payload = reading.read_payload(connection, run_id, number)
-    prompt = None
-    if head.type in (LLM_CALL, TOOL_CALL):
-        prompt = reading.read_prompt(connection, run_id, number, head.agent, after=head.type == TOOL_CALL)
-    return lambda report, milliseconds: _assemble(
-        run_id, head, moment, payload, prompt, folded, answers, report, milliseconds
-    )
+    return head, read_parts(connection, run_id, head, bounds)
 
 
 def _assemble(
     run_id: UUID,
     head: StepHead,
     moment: Moment,
-    payload: Payload,
-    prompt: Payload | None,
+    parts: Parts,
     folded: Folded,
-    answers: Sequence[reading.Row],
     report: Report,
-    milliseconds: float,
+    started: float,
 ) -> World:
+    answers = parts.answers
     running = sorted(n for row in answers for n in row["running"] or () if n != head.number)
     return World(
         run_id=run_id,
         number=head.number,
         moment=moment,
         step=head,
-        payload=payload,
+        payload=parts.payload,
         states=folded.states,
         set_at=folded.set_at,
         changed=folded.changed,
@@ -122,15 +114,15 @@ def _assemble(
         clock=(head.finished if moment is Moment.AFTER else head.started) or head.time,
         replay=Replay(
             isolation=report.isolation,
-            milliseconds=milliseconds,
+            milliseconds=(time.perf_counter() - started) * 1000,
             steps=sum(row["steps"] for row in answers),
             state_steps=folded.count,
             ordered_by="finish" if any(row["ordered"] for row in answers) else "number",
             retries=report.retries,
             notes=tuple(report.notes),
         ),
-        previous_prompt=prompt if head.type == LLM_CALL else None,
-        next_prompt=prompt if head.type == TOOL_CALL else None,
+        previous_prompt=parts.prompt if head.type == LLM_CALL else None,
+        next_prompt=parts.prompt if head.type == TOOL_CALL else None,
         odd=folded.odd,
     )
 
@@ -140,10 +132,14 @@ def _total(counts: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def _state_step(row: reading.Row) -> StateStep:
-    return StateStep(
-        number=row["step_number"],
-        scope=SHARED if row["name"] == "shared" else row["agent"],
-        input=display(row["input"], row["input_exact"]),
-        output=display(row["output"], row["output_exact"]),
-    )
+def _state_steps(rows: Sequence[StateRow]) -> list[StateStep]:
+    values = display_all([(row.plain, row.exact) for row in rows])
+    return [
+        StateStep(
+            number=row.number,
+            scope=SHARED if row.name == "shared" else row.agent,
+            input=value if row.is_patch else None,
+            output=None if row.is_patch else value,
+        )
+        for row, value in zip(rows, values, strict=True)
+    ]

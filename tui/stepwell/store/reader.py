@@ -53,9 +53,8 @@ class Reader:
 
     def _snapshot(self, read: Callable[[psycopg.Connection], T]) -> tuple[T, Report]:
         if self._connection is None or self._connection.closed:
-            self._connection = connect(self.target, autocommit=False, read_only=True)
+            self._connection = connect(self.target, read_only=True)
             self._standby = is_standby(self._connection)
-            self._connection.rollback()
         return read_snapshot(
             self._connection, read, standby=self._standby, observer=lambda: connect(self.target)
         )

@@ -1,7 +1,6 @@
 """Rows to values. Every function here reads only, and leaves the transaction that it is in alone."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,19 +14,6 @@ from stepwell.errors import DatabaseError, NotFoundError, UsageError
 from stepwell.store.queries import query
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What a world holds."""
-
-    through: int
-    """The last step that had begun."""
-    order: int | None
-    """The last `finished_order` inside; None where the order of finishing is not recorded."""
-    number: int
-    """The last step inside, for rows without a finishing order."""
-
 
 FEW = 100_000
 """Up to so many runs are counted exactly."""
@@ -147,10 +133,10 @@ def read_heads(
     parameters = {"run_id": run_id, "after": -(2**31) if after is None else after, "numbers": list(numbers)}
     with connection.cursor() as cursor:
         cursor.execute(query("read_heads"), {**parameters, "limit": limit}, prepare=False)
-        return [_head(*row) for row in cursor]
+        return [step_head(*row) for row in cursor]
 
 
-def _head(
+def step_head(
     number: int,
     type_: str,
     has_output: bool,
@@ -168,6 +154,7 @@ def _head(
     finish_reason: str | None,
     call_hash: int | None = None,
 ) -> StepHead:
+    """The columns of a head, in their order in the queries, as one."""
     return StepHead(
         number, type_, has_output, created, seed, agent, name, parent, started, finished, finished_order,
         error, tokens_in, tokens_out, finish_reason, call_hash,
@@ -179,16 +166,7 @@ def read_payload(connection: psycopg.Connection, run_id: UUID, number: int) -> P
     found = rows(connection, "read_payload", run_id=run_id, number=number)
     if not found:
         raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
-    return _payload(found[0])
-
-
-def read_prompt(
-    connection: psycopg.Connection, run_id: UUID, number: int, agent: str | None, *, after: bool
-) -> Payload | None:
-    """The prompt of the last model call before step `number` of that agent, or of the first one after it."""
-    name = "read_next_prompt" if after else "read_previous_prompt"
-    found = rows(connection, name, run_id=run_id, number=number, agent=agent)
-    return _payload(found[0]) if found else None
+    return payload(found[0])
 
 
 def search_steps(connection: psycopg.Connection, run_id: UUID, text: str) -> list[Found]:
@@ -200,23 +178,9 @@ def search_steps(connection: psycopg.Connection, run_id: UUID, text: str) -> lis
     ]
 
 
-def _payload(row: Row) -> Payload:
+def payload(row: Row) -> Payload:
+    """A row of payload texts; takes the row apart."""
     return Payload(number=row.pop("step_number"), **row)
-
-
-def read_bounds(connection: psycopg.Connection, run_id: UUID, number: int) -> tuple[StepHead, Row]:
-    """A step's head, and `finished_before`, `started_before` of its row (None where not recorded).
-
-    Raises NotFoundError where the run has no such step.
-    """
-    with connection.cursor() as cursor:
-        row = cursor.execute(
-            query("read_bounds"), {"run_id": run_id, "number": number}, prepare=False
-        ).fetchone()
-    if row is None:
-        raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
-    *head, finished_before, started_before = row
-    return _head(*head), {"finished_before": finished_before, "started_before": started_before}
 
 
 def _run(row: Row) -> RunHead:
@@ -250,8 +214,3 @@ def _bare_run(row: Row) -> RunHead:
     return RunHead(
         row["run_id"], "unknown", steps=row["steps"], started=row["started_at"], finished=row["finished_at"]
     )
-
-
-def fold_rows(connection: psycopg.Connection, name: str, run_id: UUID, bounds: Bounds) -> Sequence[Row]:
-    """Rows of `fold_state` or `fold_answers`."""
-    return rows(connection, name, run_id=run_id, **asdict(bounds))

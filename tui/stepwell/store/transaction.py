@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import psycopg
-from psycopg import IsolationLevel
 
 from stepwell.errors import DatabaseError
 from stepwell.store.queries import query
@@ -45,8 +44,8 @@ def read_snapshot(
 
     SERIALIZABLE READ ONLY DEFERRABLE, which never makes another transaction fail. Where a serializable
     writer keeps it waiting longer than `safe_wait_ms`, and on a standby, REPEATABLE READ instead, said in
-    the report. Serialization failures and deadlocks are tried again, after a random pause. `observer` opens
-    a second connection, used only to name whom this one waits for, and closed again.
+    the report. Serialization failures and deadlocks are tried again, after a random pause. `connection` is in
+    autocommit. `observer` opens a second connection, used only to name whom this one waits for, and closed again.
     """
     report = Report()
     if standby:
@@ -70,46 +69,56 @@ def _once(
     safe_wait_ms: int,
     observer: Callable[[], psycopg.Connection],
 ) -> T:
-    if report.isolation == SERIALIZABLE:
-        # Most moves wait for nothing, so only the second wait is worth a thread that looks at what it is for.
-        short = min(safe_wait_ms, LOOK_AFTER_MS)
-        if not _safe_snapshot(connection, short):
-            with _Look(connection, observer, (safe_wait_ms - short) / 2000) as look:
-                taken = _safe_snapshot(connection, max(1, safe_wait_ms - short))
-            if not taken:
-                report.isolation = REPEATABLE_READ
-                report.notes.append(f"no safe snapshot in {safe_wait_ms} ms{look.blocker}")
-    if report.isolation == REPEATABLE_READ:
-        _begin(connection, IsolationLevel.REPEATABLE_READ, deferrable=False)
     try:
-        connection.execute(f"SET LOCAL statement_timeout = {STATEMENT_TIMEOUT_MS}")
+        if report.isolation == SERIALIZABLE:
+            _wait_for_snapshot(connection, report, safe_wait_ms, observer)
+        if report.isolation == REPEATABLE_READ:
+            _begin(connection, REPEATABLE_READ, STATEMENT_TIMEOUT_MS)
         return read(connection)
     finally:
         if not connection.closed:
             connection.rollback()
 
 
-def _begin(connection: psycopg.Connection, isolation: IsolationLevel, *, deferrable: bool) -> None:
-    connection.isolation_level = isolation
-    connection.read_only = True
-    connection.deferrable = deferrable
-    connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}")
+def _wait_for_snapshot(
+    connection: psycopg.Connection,
+    report: Report,
+    safe_wait_ms: int,
+    observer: Callable[[], psycopg.Connection],
+) -> None:
+    """Begin with a safe snapshot, or say in the report that there was none in time."""
+    # Most moves wait for nothing, so only the second wait is worth a thread that looks at what it is for.
+    short = min(safe_wait_ms, LOOK_AFTER_MS)
+    if _safe_snapshot(connection, short):
+        return
+    with _Look(connection, observer, (safe_wait_ms - short) / 2000) as look:
+        taken = _safe_snapshot(connection, max(1, safe_wait_ms - short))
+    if not taken:
+        report.isolation = REPEATABLE_READ
+        report.notes.append(f"no safe snapshot in {safe_wait_ms} ms{look.blocker}")
 
 
 def _safe_snapshot(connection: psycopg.Connection, wait_ms: int) -> bool:
-    """Begin, and wait for the snapshot; False, rolled back, when it took too long.
-
-    The wait is inside the first statement that needs a snapshot. lock_timeout does not bound it,
-    statement_timeout does.
-    """
-    _begin(connection, IsolationLevel.SERIALIZABLE, deferrable=True)
-    connection.execute(f"SET LOCAL statement_timeout = {wait_ms}")
+    """Begin, and wait for the snapshot; False, rolled back, when it took too long."""
     try:
-        connection.execute("SELECT 1")
+        _begin(connection, SERIALIZABLE, wait_ms)
     except psycopg.errors.QueryCanceled:
         connection.rollback()
         return False
     return True
+
+
+def _begin(connection: psycopg.Connection, mode: str, wait_ms: int) -> None:
+    """Begin and take the snapshot, all in one round trip; psycopg's own BEGIN would be one more.
+
+    A deferrable transaction waits inside the first statement that needs a snapshot. lock_timeout does not bound
+    that, statement_timeout does, which counts anew for each statement of a message.
+    """
+    connection.execute(
+        f"BEGIN ISOLATION LEVEL {mode}; SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS};"
+        f" SET LOCAL statement_timeout = {wait_ms}; SELECT 1;"
+        f" SET LOCAL statement_timeout = {STATEMENT_TIMEOUT_MS}"
+    )
 
 
 class _Look:

@@ -1,0 +1,100 @@
+"""What the world of a step is made of, read in two round trips."""
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import DictRow, TupleRow, dict_row
+
+from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, StepHead
+from stepwell.errors import NotFoundError
+from stepwell.store.queries import query
+from stepwell.store.reading import Row, payload, step_head
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a world holds."""
+
+    through: int
+    """The last step that had begun."""
+    order: int | None
+    """The last `finished_order` inside; None where the order of finishing is not recorded."""
+    number: int
+    """The last step inside, for rows without a finishing order."""
+
+
+class Counters(NamedTuple):
+    """How many steps of the run had finished when the step began, and begun when it finished; None if unknown."""
+
+    finished_before: int | None
+    started_before: int | None
+
+
+class StateRow(NamedTuple):
+    """A finished state step: the patch that it was given, else the value that it gave."""
+
+    number: int
+    agent: str | None
+    name: str | None
+    is_patch: bool
+    plain: str
+    exact: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """All that a world shows, as texts and numbers still to be made sense of."""
+
+    states: list[StateRow]
+    answers: list[Row]
+    payload: Payload
+    prompt: Payload | None
+    """Of a model call the prompt before it, of a tool call the prompt after it; of the same agent."""
+
+
+def read_bounds(connection: psycopg.Connection, run_id: UUID, number: int) -> tuple[StepHead, Counters]:
+    """A step's head and the counters of its row. Raises NotFoundError where the run has no such step."""
+    with connection.cursor() as cursor:
+        row = cursor.execute(
+            query("read_bounds"), {"run_id": run_id, "number": number}, prepare=False
+        ).fetchone()
+    if row is None:
+        raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
+    *head, finished_before, started_before = row
+    return step_head(*head), Counters(finished_before, started_before)
+
+
+def read_parts(connection: psycopg.Connection, run_id: UUID, head: StepHead, bounds: Bounds) -> Parts:
+    """The state steps and answers within `bounds`, and the payloads shown with step `head`."""
+    inside = {"run_id": run_id, **asdict(bounds)}
+    step = {"run_id": run_id, "number": head.number, "agent": head.agent}
+    with _at_once(connection):
+        states: psycopg.Cursor[TupleRow] = connection.cursor()
+        states.execute(query("fold_state"), inside, prepare=False)
+        answers = _send(connection, "fold_answers", inside)
+        payloads = _send(connection, "read_payload", step)
+        prompts = _send(connection, _PROMPTS[head.type], step) if head.type in _PROMPTS else None
+    prompt = prompts.fetchone() if prompts else None
+    return Parts(
+        states=[StateRow(*row) for row in states],
+        answers=answers.fetchall(),
+        payload=payload(payloads.fetchall()[0]),
+        prompt=payload(prompt) if prompt else None,
+    )
+
+
+_PROMPTS = {LLM_CALL: "read_previous_prompt", TOOL_CALL: "read_next_prompt"}
+
+
+def _send(
+    connection: psycopg.Connection, name: str, parameters: dict[str, object]
+) -> psycopg.Cursor[DictRow]:
+    return connection.cursor(row_factory=dict_row).execute(query(name), parameters, prepare=False)
+
+
+def _at_once(connection: psycopg.Connection) -> AbstractContextManager[object]:
+    """Send what is executed inside without waiting for each answer, where libpq can (from 14 on)."""
+    return connection.pipeline() if psycopg.Pipeline.is_supported() else nullcontext()
