@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import Parameter
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -68,7 +68,7 @@ def _read(fn: Callable[..., Any]) -> Shape:
     except (ValueError, TypeError):  # built-in functions need not say
         signature = None
     names = list(signature.parameters.values()) if signature else []
-    receiver = names[0].name if names and names[0].name in ("self", "cls") else None
+    is_method = isinstance(fn, FunctionType) and names and names[0].name in ("self", "cls")
     return Shape(
         name=getattr(named, "__name__", type(fn).__name__),
         qualname=getattr(named, "__qualname__", type(fn).__qualname__),
@@ -76,7 +76,7 @@ def _read(fn: Callable[..., Any]) -> Shape:
         wraps_async=inspect.iscoroutinefunction(inner),
         is_async_generator=inspect.isasyncgenfunction(called),
         signature=signature,
-        receiver=receiver,
+        receiver=names[0].name if is_method else None,
         positional=next((p.name for p in names if p.kind is Parameter.VAR_POSITIONAL), None),
         keywords=next((p.name for p in names if p.kind is Parameter.VAR_KEYWORD), None),
     )
@@ -97,8 +97,9 @@ def arguments(shape: Shape, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
         bound.pop(shape.receiver, None)
     if shape.positional in bound:
         bound[shape.positional] = list(bound[shape.positional])
-    if shape.keywords in bound and not bound.keys() & bound[shape.keywords].keys():
-        bound.update(bound.pop(shape.keywords))
+    if shape.keywords in bound:
+        more = bound.pop(shape.keywords)
+        bound.update({shape.keywords: more} if bound.keys() & more.keys() else more)
     return bound
 
 

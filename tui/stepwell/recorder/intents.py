@@ -1,6 +1,7 @@
 """What the writer is asked to do, each with the wait of the one who asked."""
 
 import asyncio
+import logging
 from _thread import allocate_lock
 from collections.abc import Callable
 from uuid import UUID
@@ -8,6 +9,8 @@ from uuid import UUID
 from stepwell.core.codec import Encoded
 from stepwell.errors import RecordingError
 from stepwell.store.writing import Finish, Start
+
+log = logging.getLogger("stepwell")
 
 
 class Intent:
@@ -22,7 +25,7 @@ class Intent:
         self.settled = False
         self.error: RecordingError | None = None
         self.watched = True
-        """False: nobody waits, so the writer has to say what goes wrong."""
+        """False: nobody waits, so what goes wrong is logged."""
         self.resent = False
         """The connection broke after it had been sent, so it may have been done already."""
         self._waiter: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
@@ -52,6 +55,8 @@ class Intent:
         """Done, or failed for good. Wakes whoever waits."""
         if self.settled:
             return
+        if error is not None and not self.watched:
+            log.error("%s", error)
         self.error = error
         self.settled = True
         self._lock.release()

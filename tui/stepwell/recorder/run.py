@@ -107,7 +107,12 @@ class Run:
         return result
 
     def step(
-        self, type: str, name: str | None = None, input: object = None, *, seed: int | None = None
+        self,
+        type: str,  # noqa: A002 the words of the table
+        name: str | None = None,
+        input: object = None,
+        *,
+        seed: int | None = None,
     ) -> StepBlock:
         """A step around a block: `with run.step("tool_call", "search", query) as step: step.output = …`."""
         chosen = next((s for s in (seed, self.seed, self.run_seed) if s is not None), None)

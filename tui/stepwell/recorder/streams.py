@@ -22,8 +22,8 @@ class Proxy:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    @property
-    def __class__(self) -> type:  # type: ignore[misc]  # isinstance has to see what the agent asked for
+    @property  # type: ignore[misc]  # isinstance has to see what the agent asked for
+    def __class__(self) -> type:
         return type(self._inner)
 
 

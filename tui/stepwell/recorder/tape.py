@@ -2,14 +2,11 @@
 
 import contextlib
 import copy
-import logging
 from typing import Any
 
 from stepwell.core.streamed import CLOSED, DONE, FAILED, Streamed
 from stepwell.errors import RecordingError
 from stepwell.recorder.step import Step
-
-log = logging.getLogger("stepwell")
 
 
 class Tape:
@@ -49,10 +46,8 @@ class Tape:
         """The agent dropped the stream: nobody can wait any more."""
         if self.ended or self.step.number is None:
             return
-        try:
+        with contextlib.suppress(RecordingError):  # closed before the stream was: the step stays in doubt
             self.step.finish_unwatched(self._take(CLOSED, None))
-        except RecordingError as problem:
-            log.error("%s", problem)
 
 
 def _snapshot(chunk: Any) -> object:

@@ -5,7 +5,6 @@ tried again alone, so that an intent fails only by itself.
 """
 
 import contextlib
-import logging
 import os
 import random
 import threading
@@ -23,8 +22,6 @@ from stepwell.recorder.batches import Books, write
 from stepwell.recorder.failures import cause
 from stepwell.recorder.intents import Intent, StartStep
 from stepwell.store import writing
-
-log = logging.getLogger("stepwell")
 
 MOST_INTENTS = 512
 MOST_BYTES = 16 * 1024 * 1024
@@ -151,8 +148,6 @@ class Writer:
         for intent in batch:
             problem = intent.problem(cause(error))
             problem.__cause__ = error
-            if not intent.watched and not intent.settled:
-                log.error("%s", problem)
             intent.settle(problem)
 
     def _attempt(self, batch: Sequence[Intent]) -> None:

@@ -1,0 +1,62 @@
+"""A recorder on a database of the test's own, and a way to look at what it wrote."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from stepwell import Recorder
+from stepwell.core.codec import decode, parse
+
+Row = dict[str, Any]
+Look = Callable[[UUID], list[Row]]
+
+
+def exact(row: Row, column: str) -> object:
+    """What the agent gave or got, as a Python value."""
+    plain, rest = row[column], row[f"{column}_exact"]
+    return decode(parse(plain), None if rest is None else parse(rest))
+
+
+@pytest.fixture
+def recorder(schema_dsn: str) -> Iterator[Recorder]:
+    with Recorder(schema_dsn) as recorder:
+        yield recorder
+
+
+@pytest.fixture
+def connection(schema_dsn: str) -> Iterator[psycopg.Connection[Row]]:
+    """An observer that sees what is committed and nothing else."""
+    with psycopg.connect(schema_dsn, autocommit=True, row_factory=dict_row) as connection:
+        yield connection
+
+
+@pytest.fixture
+def steps(connection: psycopg.Connection[Row]) -> Look:
+    """The committed steps of a run by number; `given` and `got` are the payloads as Python values."""
+
+    def look(run_id: UUID) -> list[Row]:
+        rows = connection.execute(
+            "SELECT *, input::text AS input, output::text AS output, input_exact::text AS input_exact,"
+            " output_exact::text AS output_exact FROM agent_steps WHERE run_id = %s ORDER BY step_number",
+            (run_id,),
+        ).fetchall()
+        for row in rows:
+            row["given"] = exact(row, "input")
+            row["got"] = None if row["output"] is None else exact(row, "output")
+        return rows
+
+    return look
+
+
+@pytest.fixture
+def run_row(connection: psycopg.Connection[Row]) -> Callable[[UUID], Row]:
+    def look(run_id: UUID) -> Row:
+        row = connection.execute("SELECT * FROM agent_runs WHERE run_id = %s", (run_id,)).fetchone()
+        assert row is not None
+        return row
+
+    return look

@@ -1,0 +1,457 @@
+"""What a call leaves behind: its name, its arguments, its outcome, and where it belongs."""
+
+import asyncio
+import functools
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+import stepwell
+from stepwell import EncodingError, Recorder, RecordingError, Run
+from stepwell.core.streamed import Streamed
+
+
+def search(query: str, limit: int = 3, **filters: object) -> list[str]:
+    return [query] * (limit if filters is not None else 0)
+
+
+def test_a_step_is_committed_before_its_call_and_its_outcome_before_the_agent_has_it(
+    recorder: Recorder, steps: Any
+) -> None:
+    with recorder.run("orders") as run:
+
+        def look() -> bool:
+            (row,) = steps(run.run_id)
+            assert row["output"] is None
+            assert row["finished_at"] is None
+            return True
+
+        assert run.tool(look) is True
+        (row,) = steps(run.run_id)
+        assert row["got"] is True
+        assert row["finished_at"] >= row["started_at"]
+
+
+def test_the_input_is_the_bound_signature(recorder: Recorder, steps: Any) -> None:
+    class Shop:
+        def order(self, item: str, *rest: int, **options: object) -> None: ...
+
+    def clash(a: int, /, **b: object) -> None: ...
+
+    with recorder.run() as run:
+        run.tool(search, "hat", limit=1, colour="red")
+        run.tool(Shop().order, "hat", 1, 2, gift=True)
+        run.tool(Shop.order, Shop(), "hat")
+        run.tool(functools.partial(search, "hat"), limit=2)
+        run.tool(max, 1, 2)
+        run.tool(clash, 1, b=2)
+        run.tool(clash, 1, a=2)
+    assert [(row["name"], row["given"]) for row in steps(run.run_id)] == [
+        ("search", {"query": "hat", "limit": 1, "colour": "red"}),
+        ("order", {"item": "hat", "rest": [1, 2], "gift": True}),
+        ("order", {"item": "hat"}),
+        ("search", {"query": "hat", "limit": 2}),
+        ("max", {"args": [1, 2], "kwargs": {}}),
+        ("clash", {"a": 1, "b": 2}),
+        ("clash", {"a": 1, "b": {"a": 2}}),
+    ]
+
+
+def test_a_call_with_the_wrong_arguments_is_recorded_with_its_type_error(
+    recorder: Recorder, steps: Any
+) -> None:
+    wrong: Any = search
+    with recorder.run() as run, pytest.raises(TypeError):
+        run.tool(wrong, 1, 2, 3, 4)
+    (row,) = steps(run.run_id)
+    assert row["given"] == {"args": [1, 2, 3, 4], "kwargs": {}}
+    assert row["error"]["type"] == "TypeError"
+
+
+def test_a_model_call_is_named_after_its_model_and_a_call_without_one_after_its_function(
+    recorder: Recorder, steps: Any
+) -> None:
+    def create(*, model: str) -> dict[str, object]:
+        assert model
+        return {
+            "usage": {"prompt_tokens": 5, "completion_tokens": 2},
+            "choices": [{"finish_reason": "length"}],
+        }
+
+    def ask(prompt: str) -> str:
+        return prompt
+
+    with recorder.run() as run:
+        run.llm(create, model="gpt-x")
+        run.llm(ask, "hello")
+    first, second = steps(run.run_id)
+    assert (first["step_type"], first["name"]) == ("llm_call", "gpt-x")
+    assert (first["tokens_in"], first["tokens_out"], first["finish_reason"]) == (5, 2, "length")
+    assert second["name"].endswith("ask")
+
+
+def test_options_of_the_step_are_kept_apart_from_the_arguments_of_the_call(
+    recorder: Recorder, steps: Any, run_row: Any
+) -> None:
+    def tool(name: str, agent: str, seed: int) -> None: ...
+
+    with recorder.run(seed=1) as run:
+        run.named("mine", agent="b", seed=3).tool(tool, name="its", agent="own", seed=2)
+        run.tool(tool, name="its", agent="own", seed=2)
+        run.agent("c").tool(search, "hat")
+        run.tool(tool, name="its", agent="own", seed=2**80)
+    rows = steps(run.run_id)
+    assert [(r["name"], r["agent"], r["seed"]) for r in rows] == [
+        ("mine", "b", 3),
+        ("tool", None, 2),
+        ("search", "c", 1),
+        ("tool", None, None),
+    ]
+    assert rows[0]["given"] == {"name": "its", "agent": "own", "seed": 2}
+    assert run_row(run.run_id)["agents"] == ["b", "c"]
+
+
+def test_payloads_come_back_equal(recorder: Recorder, steps: Any) -> None:
+    value = {"z": (1, {2}), "a": [Decimal("1.10"), b"\0", "\0\ud800", float("inf"), -0.0, None]}
+    with recorder.run() as run:
+        assert run.tool(lambda given: given, value) is value
+    (row,) = steps(run.run_id)
+    assert repr(row["got"]) == repr(value) == repr(row["given"]["given"])
+
+
+def test_a_call_that_returns_none_has_an_output_and_is_not_in_doubt(recorder: Recorder, steps: Any) -> None:
+    with recorder.run() as run:
+        run.tool(lambda: None)
+    (row,) = steps(run.run_id)
+    assert row["output"] == "null"
+
+
+def test_arguments_are_recorded_as_they_were_before_the_call(recorder: Recorder, steps: Any) -> None:
+    with recorder.run() as run:
+        run.tool(list.clear, given := [1, 2])
+    assert given == []
+    (row,) = steps(run.run_id)
+    assert row["given"] == {"self": [1, 2]}
+
+
+def test_a_value_that_cannot_be_kept_stops_the_call_before_it_is_made(recorder: Recorder, steps: Any) -> None:
+    loop: list[object] = []
+    loop.append(loop)
+    made: list[object] = []
+    with recorder.run() as run:
+        with pytest.raises(EncodingError):
+            run.tool(made.append, loop)
+        with pytest.raises(EncodingError):  # and a result that cannot be kept is not handed out
+            run.tool(lambda: loop)
+    assert made == []
+    (row,) = steps(run.run_id)
+    assert row["error"]["type"].endswith("EncodingError")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ValueError("bad\0"), KeyboardInterrupt(), SystemExit(3), GeneratorExit(), asyncio.CancelledError()],
+)
+def test_whatever_is_raised_is_recorded_and_raised_unchanged(
+    recorder: Recorder, steps: Any, error: BaseException
+) -> None:
+    def fail() -> None:
+        raise error
+
+    run = recorder.start()
+    with pytest.raises(type(error)) as caught:
+        run.tool(fail)
+    assert caught.value is error
+    assert any(entry.name == "fail" for entry in caught.traceback)
+    (row,) = steps(run.run_id)
+    assert row["output"] is None
+    assert row["error"]["type"].endswith(type(error).__name__)
+    assert row["error"]["message"].startswith(str(error)[:3])
+
+
+def test_an_exception_whose_text_raises_is_recorded_too(recorder: Recorder, steps: Any) -> None:
+    class OddError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    def fail() -> None:
+        raise OddError
+
+    with recorder.run() as run, pytest.raises(OddError):
+        run.tool(fail)
+    (row,) = steps(run.run_id)
+    assert row["error"]["message"] == "<its text raised RuntimeError>"
+
+
+def test_steps_taken_inside_a_step_name_it_as_their_parent(recorder: Recorder, steps: Any) -> None:
+    with recorder.run() as run, recorder.run() as other:
+
+        def inner() -> None:
+            run.tool(search, "a")
+            other.tool(search, "elsewhere")
+
+        def outer() -> None:
+            run.tool(inner)
+            run.state({"a": 1})
+
+        run.tool(outer)
+        run.tool(search, "b")
+    assert [(r["step_number"], r["name"], r["parent_step"]) for r in steps(run.run_id)] == [
+        (1, "outer", None),
+        (2, "inner", 1),
+        (3, "search", 2),
+        (4, None, 1),
+        (5, "search", None),
+    ]
+    assert [r["parent_step"] for r in steps(other.run_id)] == [None]
+
+
+def test_a_block_is_a_step(recorder: Recorder, steps: Any) -> None:
+    with recorder.run() as run:
+        with run.step("tool_call", "shell", {"cmd": "ls"}, seed=4) as step:
+            assert step.number == 1
+            run.tool(search, "inside")
+            step.output = ["a"]
+        with run.step("thought") as step:
+            step.set("hm")
+        half_done = run.step("tool_call", "half")
+        half_done.output = "so far"
+        with pytest.raises(ValueError, match="no"), half_done:
+            raise ValueError("no")
+    shell, inside, thought, half = steps(run.run_id)
+    assert (shell["given"], shell["got"], shell["seed"]) == ({"cmd": "ls"}, ["a"], 4)
+    assert inside["parent_step"] == 1
+    assert (thought["step_type"], thought["name"], thought["got"]) == ("thought", None, "hm")
+    assert (half["got"], half["error"]["message"]) == ("so far", "no")
+
+
+def test_coroutine_functions_are_awaited_and_recorded_as_such(recorder: Recorder, steps: Any) -> None:
+    async def fetch(url: str) -> str:
+        await asyncio.sleep(0)
+        run = stepwell.current_run()
+        assert run is not None
+        await run.tool(nested)
+        return url
+
+    async def nested() -> None:
+        raise KeyError("x")
+
+    async def main() -> UUID:
+        async with recorder.run() as run:
+            with pytest.raises(KeyError):
+                await run.tool(fetch, "u")
+            async with run.step("tool_call", "block") as step:
+                step.output = 1
+            await run.astate({"a": 1})
+        return run.run_id
+
+    rows = steps(asyncio.run(main()))
+    assert [(r["name"], r["parent_step"], r["finished_order"]) for r in rows] == [
+        ("fetch", None, 2),
+        ("nested", 1, 1),
+        ("block", None, 3),
+        (None, None, 4),
+    ]
+
+
+def test_a_plain_function_that_returns_a_coroutine_is_finished_by_awaiting_it(
+    recorder: Recorder, steps: Any
+) -> None:
+    async def fetch() -> int:
+        return 5
+
+    @functools.wraps(fetch)
+    def as_clients_do() -> Any:
+        return fetch()
+
+    async def main() -> UUID:
+        async with recorder.run() as run:
+            assert await run.tool(as_clients_do) == 5
+            assert await run.tool(lambda: fetch()) == 5
+        return run.run_id
+
+    assert [row["got"] for row in steps(asyncio.run(main()))] == [5, 5]
+
+
+def test_a_plain_wrapper_that_runs_a_coroutine_by_itself_stays_plain(recorder: Recorder) -> None:
+    async def fetch() -> int:
+        return 5
+
+    @functools.wraps(fetch)
+    def blocking() -> Any:
+        return asyncio.run(fetch())
+
+    with recorder.run() as run:
+        assert run.tool(blocking) == 5
+
+
+def test_cancelling_a_task_is_recorded(recorder: Recorder, steps: Any) -> None:
+    async def forever() -> None:
+        await asyncio.sleep(3600)
+
+    async def main() -> UUID:
+        async with recorder.run() as run:
+            task = asyncio.create_task(run.tool(forever))
+            while not steps(run.run_id):
+                await asyncio.sleep(0.001)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        return run.run_id
+
+    (row,) = steps(asyncio.run(main()))
+    assert row["error"]["type"] == "asyncio.exceptions.CancelledError"
+
+
+def test_a_task_cancelled_while_its_intent_is_committed_never_makes_its_call(
+    recorder: Recorder, steps: Any
+) -> None:
+    made: list[int] = []
+
+    async def call() -> None:
+        made.append(1)
+
+    async def main() -> UUID:
+        async with recorder.run() as run:
+            task = asyncio.create_task(run.tool(call))
+            await asyncio.sleep(0)  # it has submitted the intent and waits
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        return run.run_id
+
+    (row,) = steps(asyncio.run(main()))
+    assert made == []
+    assert row["error"]["type"].endswith("CancelledError")
+
+
+def test_the_loop_goes_on_while_a_step_waits_for_its_commit(
+    recorder: Recorder, connection: psycopg.Connection[Any]
+) -> None:
+    async def call() -> str:
+        return "done"
+
+    async def main() -> None:
+        async with recorder.run() as run:
+            # Somebody holds the run's row, so that no step of it can be committed.
+            with connection.transaction():
+                connection.execute("SELECT FROM agent_runs WHERE run_id = %s FOR UPDATE", (run.run_id,))
+                task = asyncio.create_task(run.tool(call))
+                for _ in range(20):
+                    await asyncio.sleep(0.001)
+                assert not task.done()
+            assert await task == "done"
+
+    asyncio.run(main())
+
+
+def test_a_decorated_tool_records_where_a_run_is_current_and_is_called_plainly_elsewhere(
+    recorder: Recorder, steps: Any
+) -> None:
+    @stepwell.tool
+    def double(n: int) -> int:
+        return 2 * n
+
+    @stepwell.tool(name="named")
+    async def later(n: int) -> int:
+        return n
+
+    class Shop:
+        @stepwell.tool
+        def order(self, item: str) -> str:
+            return item
+
+    assert double(2) == 4
+    assert asyncio.run(later(3)) == 3
+    with recorder.run() as run:
+        assert stepwell.current_run() is run
+        assert double(2) == 4
+        assert asyncio.run(later(3)) == 3
+        assert Shop().order("hat") == "hat"
+        run.tool(double, 4)  # recorded once
+        run.tool(Shop().order, "cap")
+        with run.step("tool_call", "block"):
+            double(1)
+    assert stepwell.current_run() is None
+    assert [(r["name"], r["given"], r["parent_step"]) for r in steps(run.run_id)] == [
+        ("double", {"n": 2}, None),
+        ("named", {"n": 3}, None),
+        ("order", {"item": "hat"}, None),
+        ("double", {"n": 4}, None),
+        ("order", {"item": "cap"}, None),
+        ("block", None, None),
+        ("double", {"n": 1}, 6),
+    ]
+
+
+def test_a_view_of_an_agent_is_current_inside_its_calls(recorder: Recorder, steps: Any) -> None:
+    @stepwell.tool
+    def double(n: int) -> int:
+        return 2 * n
+
+    with recorder.run() as run:
+        run.named("outer", agent="b").tool(lambda: double(1))
+    assert [(r["name"], r["agent"]) for r in steps(run.run_id)] == [("outer", "b"), ("double", "b")]
+
+
+def test_the_same_call_with_the_same_result_has_the_same_hash_and_a_loop_is_flagged(
+    recorder: Recorder, steps: Any, run_row: Any
+) -> None:
+    with recorder.run() as run:
+        for _ in range(4):
+            run.tool(search, "hat", limit=1)
+            with pytest.raises(ZeroDivisionError):
+                run.tool(divmod, 1, 0)
+        run.tool(search, "cap", limit=1)
+        run.state(1)
+    hashes = [row["call_hash"] for row in steps(run.run_id)]
+    assert hashes == hashes[:2] * 4 + hashes[8:]
+    assert len(set(hashes)) == 4
+    assert hashes[9] is None
+    assert run_row(run.run_id)["loop"] == {
+        "name": "search, divmod",
+        "first": 1,
+        "last": 8,
+        "period": 2,
+        "laps": 4,
+    }
+
+
+def test_a_poll_that_progresses_is_no_loop(recorder: Recorder, run_row: Any) -> None:
+    with recorder.run() as run:
+        numbers = iter(range(9))
+        for _ in range(9):
+            run.tool(lambda: next(numbers))
+    assert run_row(run.run_id)["loop"] is None
+
+
+def test_a_closed_recorder_refuses_in_one_line(recorder: Recorder) -> None:
+    made: list[int] = []
+    run = recorder.start()
+    recorder.close()
+    recorder.close()
+    with pytest.raises(RecordingError, match="the recorder is closed"):
+        run.tool(made.append, 1)
+    assert made == []
+
+
+def test_a_name_that_no_database_holds_is_refused(run: Run) -> None:
+    with pytest.raises(stepwell.UsageError, match="cannot be a name"):
+        run.named("a\0b")
+
+
+@pytest.fixture
+def run(recorder: Recorder) -> Run:
+    return recorder.start()
+
+
+def test_a_file_like_result_is_a_value_and_handed_out_as_it_is(run: Run, steps: Any, tmp_path: Any) -> None:
+    path = tmp_path / "f"
+    path.write_text("x")
+    with run.tool(open, path) as file:
+        assert file.read() == "x"
+    (row,) = steps(run.run_id)
+    assert not isinstance(row["got"], Streamed)
