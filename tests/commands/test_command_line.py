@@ -122,15 +122,21 @@ def test_nothing_that_is_expected_to_happen_ends_in_a_traceback(
     assert capsys.readouterr().err == says
 
 
-def test_help_of_every_command_has_an_example_and_of_the_whole_the_exit_statuses(capsys: Capture) -> None:
+def test_help_has_examples_and_exit_statuses_and_fits_a_small_terminal(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["--help"]) == 0
     whole = capsys.readouterr().out
+    assert max(map(len, whole.splitlines())) <= 80
     for words in ("exit status", "DATABASE_URL", "STEPWELL_HOME", "NO_COLOR", "@failed"):
         assert words in whole
     for name, *_ in COMMANDS:
         assert name in whole
         assert main([name, "--help"]) == 0
-        assert f"stepwell {name}" in capsys.readouterr().out.partition("examples:")[2] or name == "open"
+        help_ = capsys.readouterr().out
+        assert f"stepwell {name}" in help_.partition("examples:")[2] or name == "open"
+        assert max(map(len, help_.splitlines())) <= 80
 
 
 def test_the_parser_names_itself_in_every_usage_line() -> None:

@@ -67,8 +67,9 @@ COMMANDS: tuple[tuple[str, Command, str, str], ...] = (
 )
 EPILOG = """\
 addresses
-  7f3a           a run, by the beginning of its id; @failed and @last are the newest failed and the newest run
-  7f3a:17        a step by number; also 50%, @11:42 (UTC), @+90s (since the run began)
+  7f3a       a run, by the beginning of its id
+  @failed    the newest failed run; @last is the newest of all
+  7f3a:17    a step by number; also 50%, @11:42 (UTC) or @+90s (into the run)
   7f3a:17:$.output.choices[0]    a part of a step, for show
 
 examples
@@ -81,11 +82,13 @@ examples
 which database: the first of
   --dsn, or a conninfo or URI as the first word
   DATABASE_URL
-  libpq's own variables (PGHOST, PGDATABASE, PGUSER, PGSERVICE, ...), service file and password file
+  libpq's own: PGHOST, PGDATABASE, PGUSER, PGSERVICE, ..., service and password
+  files
   the embedded Postgres, if installed: pip install 'stepwell[embedded]'
 
 environment
-  STEPWELL_HOME    where the embedded Postgres lives (default: the XDG data folder)
+  STEPWELL_HOME    where the embedded Postgres lives (default: the XDG data
+                   folder)
   NO_COLOR         no colours
   PAGER            shows a long value from within the debugger
 

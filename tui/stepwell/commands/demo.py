@@ -16,8 +16,9 @@ from stepwell.store.target import LIBPQ_VARIABLES
 
 _CONFIGURED = ("DATABASE_URL", *LIBPQ_VARIABLES)
 JSON_HELP = """\
-The runs are recorded once; a second demo opens them again. They go into the embedded Postgres, whatever
-DATABASE_URL and libpq's variables say; into another database only where --dsn names it.
+The runs are recorded once; a second demo opens them again. They go into the
+embedded Postgres, whatever DATABASE_URL and libpq's variables say; into another
+database only where --dsn names it.
 """
 
 

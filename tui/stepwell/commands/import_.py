@@ -28,8 +28,9 @@ _ID_DIGITS = 8
 """Enough to open a run by, in a database of many."""
 JSON_HELP = """\
 with --json, one object a line for each file:
-  file, format     the file, and the format that it was recognised as, null where it was not
-  imported         ids of the runs that are new; already_there: ids of those imported before
+  file, format     the file, and the format that it has, null if none is known
+  imported         ids of the runs that are new
+  already_there    ids of those imported before
   steps            how many steps the new runs have
   error            why nothing of this file was imported, or null
 """

@@ -8,7 +8,8 @@ from stepwell.store.connect import connect, resolve
 from stepwell.store.migrate import adopt_runs, migrate_on
 
 JSON_HELP = """\
-with --json, one object: {"database", "applied": versions, "adopted": runs of which only steps were there}
+with --json, one object: {"database", "applied", "adopted"}: versions of the
+schema, and how many runs of which only steps were there are listed from now on
 """
 
 

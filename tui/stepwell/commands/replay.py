@@ -19,17 +19,22 @@ BRIEF = 160
 """Characters of a value that the summary for people shows."""
 JSON_HELP = """\
 with --json, one object:
-  run_id, step, moment ("asked" or "after"), type, name, agent, clock (an ISO 8601 time or null)
-  states     a list of {"scope", "state", "set_at"}: scope is an agent's name, null in a run of one agent or
-             "(shared)"; set_at maps each key of the state to the step that last changed it
-  changed    what this step did to the state: a list of {"scope", "path", "old", "new"}; a side that was not
-             there is left out
-  last       a list of {"agent", "response", "result"}, each {"step", "output", "error"} or null
+  run_id, step, type, name, agent
+  moment     "asked" or "after"
+  clock      an ISO 8601 time or null
+  states     a list of {"scope", "state", "set_at"}: scope is an agent's name,
+             null in a run of one agent, or "(shared)"; set_at maps each key of
+             the state to the step that last changed it
+  changed    what this step did to the state: a list of {"scope", "path", "old",
+             "new"}; a side that was not there is left out
+  last       a list of {"agent", "response", "result"}, the newest answers of
+             model and tools: each {"step", "output", "error"} or null
   running    numbers of the other steps under way then
   odd        steps that are no proper state update, number to reason
-  tokens_in, tokens_out    so far, null where none are recorded
-  replay     {"isolation", "milliseconds", "steps", "state_steps", "ordered_by", "retries", "notes",
-             "rolled_back"}: how this world was read
+  tokens_in, tokens_out
+             so far, null where none are recorded
+  replay     {"isolation", "milliseconds", "steps", "state_steps", "ordered_by",
+             "retries", "notes", "rolled_back"}: how this world was read
 """
 
 

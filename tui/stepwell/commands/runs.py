@@ -25,12 +25,15 @@ COLUMNS = (
 )
 JSON_HELP = """\
 with --json, one object a line:
-  run_id      the whole id
-  status      running, died, ok, failed, or unknown where only steps are recorded
-  name, tags, source, agents, error    as recorded, null or empty where they are not
-  steps       how many have begun; unfinished: how many of them have not finished
-  in_doubt    {"step", "name"} of the newest step in doubt, or null
-  loop        {"name", "first", "last", "period", "laps"} of the longest loop of tool calls, or null
+  run_id               the whole id
+  status               running, died, ok, failed, or unknown where only steps
+                       are recorded
+  name, tags, source, agents, error
+                       as recorded, null or empty where they are not
+  steps, unfinished    how many have begun, and how many of these have no end
+  in_doubt             {"step", "name"} of the newest step in doubt, or null
+  loop                 {"name", "first", "last", "period", "laps"} of the
+                       longest loop of tool calls, or null
   started, finished    ISO 8601 times or null
 """
 

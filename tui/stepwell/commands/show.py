@@ -15,14 +15,18 @@ from stepwell.errors import UsageError
 from stepwell.replay.values import display
 
 JSON_HELP = """\
-a path begins at the object that --json prints: $.input.messages[0], $.output, $.error
-without --json a text is printed as it is, anything else as JSON, and control characters are spelled out
+A path begins at the object that --json prints: $.input.messages[0], $.output.
+Without --json a text is printed as it is, anything else as indented JSON, and
+control characters are spelled out.
 
-with --json, one object: that of `stepwell steps --json`, and
-  address    RUN:STEP, to give to any command (laps of loops are among the flags of steps only)
+with --json, one object: that of `stepwell steps --json` (laps are told by steps
+only), and
+  address          RUN:STEP, to give to any command
   input, output    as recorded; output is null also where has_output is false
-  seen    of a tool's output, {"step", "characters", "of"}: how much of it stands in the next prompt; or null
-With a path, {"address", "value"}. Numbers keep all their digits; NaN and infinities are strings.
+  seen             of a tool's output, {"step", "characters", "of"}: how much of
+                   it stands in the next prompt; or null
+With a path, {"address", "value"}. Numbers keep all their digits; NaN and
+infinities are strings.
 """
 
 
@@ -40,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         world = replayer.at(step_at(head, replayer, address.step).number)
     value = as_json(world, head)
     if address.path is not None:
-        here = Address(head.run_id.hex[:8], Number(world.number), address.path)
+        here = Address(head.run_id.hex, Number(world.number), address.path)
         part = resolve_path(value, address.path)
         if args.json:
             emit({"address": str(here), "value": part})
@@ -58,7 +62,7 @@ def as_json(world: World, run: RunHead) -> dict[str, object]:
     step, payload = world.step, world.payload
     output = display(payload.output, payload.output_exact)
     return {
-        "address": str(Address(run.run_id.hex[:8], Number(step.number))),
+        "address": str(Address(run.run_id.hex, Number(step.number))),
         **steps.as_json(step, run, flags(step, run, None)),
         "input": display(payload.input, payload.input_exact),
         "output": output,

@@ -22,11 +22,16 @@ COLUMNS = (
 JSON_HELP = """\
 with --json, one object a line:
   run_id, step    the whole id and the step's number
-  type, name, agent, parent, seed, finish_reason, error    as recorded, null where they are not
-  tokens_in, tokens_out    of a model call, or null
-  started, finished, created    ISO 8601 times or null; seconds: how long it took, or null
-  has_output    false for a step that raised, is in doubt or still runs
-  flags    of "error", "running", "in doubt", "no output" (where it is not known which), "lap N"
+  type, name, agent, parent, seed, finish_reason, error
+                  as recorded, null where they are not
+  started, finished, created
+                  ISO 8601 times or null
+  seconds         how long it took, or null
+  tokens_in, tokens_out
+                  of a model call, or null
+  has_output      false for a step that raised, is in doubt or still runs
+  flags           of "error", "running", "in doubt", "lap N", and "no output"
+                  where it is not known whether it is in doubt or still runs
 """
 
 
