@@ -16,7 +16,7 @@ from stepwell.store import reading
 from stepwell.store.connect import Target
 from stepwell.store.reader import Reader
 from stepwell.store.transaction import Report
-from stepwell.store.worlds import Bounds, Parts, StateRow, read_bounds, read_parts
+from stepwell.store.worlds import Bounds, Parts, StateRow, read_parts, read_step
 
 T = TypeVar("T")
 
@@ -58,10 +58,10 @@ class Replayer:
         Raises DatabaseError where the database cannot be read even after reconnecting once.
         """
         started = time.perf_counter()
-        (head, parts), report = self._read(lambda c: _read_world(c, self.run_id, number, moment))
+        (head, payload, parts), report = self._read(lambda c: _read_world(c, self.run_id, number, moment))
         # Rolled back by now: what follows keeps no transaction waiting.
         folded = fold(_state_steps(parts.states), number)
-        return _assemble(self.run_id, head, moment, parts, folded, report, started)
+        return _assemble(self.run_id, head, payload, moment, parts, folded, report, started)
 
     def cancel(self) -> None:
         """Stop what is running, from another thread; the move then raises DatabaseError."""
@@ -76,20 +76,21 @@ class Replayer:
 
 def _read_world(
     connection: psycopg.Connection, run_id: UUID, number: int, moment: Moment
-) -> tuple[StepHead, Parts]:
-    head, counters = read_bounds(connection, run_id, number)
+) -> tuple[StepHead, Payload, Parts]:
+    head, counters, payload = read_step(connection, run_id, number)
     done = moment is Moment.AFTER and not head.in_doubt
     bounds = Bounds(
         through=max(number, counters.started_before or 0) if done else number,
         order=head.finished_order if done else counters.finished_before,
         number=number if done else number - 1,
     )
-    return head, read_parts(connection, run_id, head, bounds)
+    return head, payload, read_parts(connection, run_id, head, bounds)
 
 
 def _assemble(
     run_id: UUID,
     head: StepHead,
+    payload: Payload,
     moment: Moment,
     parts: Parts,
     folded: Folded,
@@ -103,7 +104,7 @@ def _assemble(
         number=head.number,
         moment=moment,
         step=head,
-        payload=parts.payload,
+        payload=payload,
         states=folded.states,
         set_at=folded.set_at,
         changed=folded.changed,

@@ -46,42 +46,41 @@ class StateRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """All that a world shows, as texts and numbers still to be made sense of."""
+    """What a world shows beside its step, as texts and numbers still to be made sense of."""
 
     states: list[StateRow]
     answers: list[Row]
-    payload: Payload
     prompt: Payload | None
     """Of a model call the prompt before it, of a tool call the prompt after it; of the same agent."""
 
 
-def read_bounds(connection: psycopg.Connection, run_id: UUID, number: int) -> tuple[StepHead, Counters]:
-    """A step's head and the counters of its row. Raises NotFoundError where the run has no such step."""
+def read_step(
+    connection: psycopg.Connection, run_id: UUID, number: int
+) -> tuple[StepHead, Counters, Payload]:
+    """One step whole, and the counters of its row. Raises NotFoundError where the run has no such step."""
     with connection.cursor() as cursor:
         row = cursor.execute(
-            query("read_bounds"), {"run_id": run_id, "number": number}, prepare=False
+            query("read_step"), {"run_id": run_id, "number": number}, prepare=False
         ).fetchone()
     if row is None:
         raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
-    *head, finished_before, started_before = row
-    return step_head(*head), Counters(finished_before, started_before)
+    *head, finished_before, started_before = row[:-5]
+    return step_head(*head), Counters(finished_before, started_before), Payload(number, *row[-5:])
 
 
 def read_parts(connection: psycopg.Connection, run_id: UUID, head: StepHead, bounds: Bounds) -> Parts:
-    """The state steps and answers within `bounds`, and the payloads shown with step `head`."""
+    """The state steps and answers within `bounds`, and the prompt shown with step `head`."""
     inside = {"run_id": run_id, **asdict(bounds)}
     step = {"run_id": run_id, "number": head.number, "agent": head.agent}
     with _at_once(connection):
         states: psycopg.Cursor[TupleRow] = connection.cursor()
         states.execute(query("fold_state"), inside, prepare=False)
         answers = _send(connection, "fold_answers", inside)
-        payloads = _send(connection, "read_payload", step)
         prompts = _send(connection, _PROMPTS[head.type], step) if head.type in _PROMPTS else None
     prompt = prompts.fetchone() if prompts else None
     return Parts(
-        states=[StateRow(*row) for row in states],
+        states=[StateRow._make(row) for row in states.fetchall()],
         answers=answers.fetchall(),
-        payload=payload(payloads.fetchall()[0]),
         prompt=payload(prompt) if prompt else None,
     )
 

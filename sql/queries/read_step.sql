@@ -1,16 +1,18 @@
--- The step itself and the counters that bound its two worlds; of several rows with one number, the first.
+-- The step itself, the counters that bound its two worlds, and its payloads; of several rows with one number, the first.
 SELECT step.*
 FROM (
     SELECT NULL::text AS agent, NULL::text AS name, NULL::int AS parent_step,
            NULL::timestamptz AS started_at, NULL::timestamptz AS finished_at, NULL::int AS finished_order,
            NULL::int AS finished_before, NULL::int AS started_before, NULL::jsonb AS error,
-           NULL::int AS tokens_in, NULL::int AS tokens_out, NULL::text AS finish_reason
+           NULL::int AS tokens_in, NULL::int AS tokens_out, NULL::text AS finish_reason,
+           NULL::jsonb AS input_exact, NULL::jsonb AS output_exact
 ) AS absent
 CROSS JOIN LATERAL (
     SELECT step_number, step_type, output IS NOT NULL AS has_output, created_at, seed, agent, name, parent_step,
            started_at, finished_at, finished_order,
            CASE WHEN error IS NOT NULL THEN concat_ws(': ', error ->> 'type', error ->> 'message') END AS error,
-           tokens_in, tokens_out, finish_reason, finished_before, started_before
+           tokens_in, tokens_out, finish_reason, finished_before, started_before,
+           input::text, output::text, input_exact::text, output_exact::text, error::text AS error_text
     FROM agent_steps
     WHERE run_id = %(run_id)s AND step_number = %(number)s
     ORDER BY id
