@@ -2,6 +2,7 @@
 
 import json
 
+import psycopg
 import pytest
 
 from stepwell.commands.output import to_json
@@ -150,6 +151,17 @@ def test_a_bare_table_and_a_role_that_may_only_read_are_enough(dsn: str, capsys:
     capsys.readouterr()
     assert stepwell(reader, "replay", "7f3a", "--to", "2") == 0
     assert "in the order of step numbers" in capsys.readouterr().out
+
+
+def test_what_is_nested_too_deeply_is_shown_as_its_text(schema_dsn: str, capsys: Capture) -> None:
+    deep = "[" * 4000 + "]" * 4000
+    add_step(schema_dsn, 1, "tool_call", input=1, output=2)
+    with psycopg.connect(schema_dsn) as connection:
+        connection.execute("UPDATE agent_steps SET output = %s::jsonb", [deep])
+    assert stepwell(schema_dsn, "show", "7f3a:1:$.output") == 0
+    assert capsys.readouterr().out == f"{deep}\n"
+    assert stepwell(schema_dsn, "replay", "7f3a:1", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["last"][0]["result"]["output"] == deep
 
 
 def test_json_keeps_every_digit_and_stays_json() -> None:

@@ -34,17 +34,38 @@ def emit(value: object) -> None:
 
 def to_json(value: object) -> str:
     """ASCII-only JSON on one line. Numbers keep all their digits; NaN and infinities become strings."""
-    return "".join(_write(value, json.dumps))
+    try:
+        return json.dumps(value, allow_nan=False, default=_plain)
+    except (TypeError, ValueError):
+        return "".join(_write(value, json.dumps))
 
 
 def pretty(value: object) -> Iterator[str]:
     """A recorded value in cleaned lines for people: a text as it is, anything else as indented JSON."""
-    return clean_lines(value if isinstance(value, str) else "".join(_write(value, _readable, "\n")))
+    if isinstance(value, str):
+        return clean_lines(value)
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+    except (TypeError, ValueError):
+        text = "".join(_write(value, _readable, "\n"))
+    return clean_lines(text)
 
 
 def brief(value: object) -> str:
     """A recorded value as JSON on one line, not yet cleaned."""
     return "".join(_write(value, _readable))
+
+
+def _plain(value: object) -> object:
+    """What our own shapes hold beside JSON. TypeError for the rest, which is written more slowly."""
+    match value:
+        case UUID():
+            return str(value)
+        case datetime():
+            return value.isoformat()
+        case Mapping():
+            return dict(value)
+    raise TypeError
 
 
 def _readable(text: str) -> str:

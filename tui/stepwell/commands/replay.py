@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from stepwell.app.present.figures import count
 from stepwell.commands.output import brief, emit, line
-from stepwell.commands.session import opened, step_at, target_of
+from stepwell.commands.session import opened, recorded, step_at, target_of
 from stepwell.commands.words import flags, short_error, why
 from stepwell.core.address import parse_address, parse_target
 from stepwell.core.state import path_text
@@ -13,7 +13,6 @@ from stepwell.core.steps import RunHead
 from stepwell.core.world import MISSING, SHARED, Change, Moment, World
 from stepwell.errors import UsageError
 from stepwell.replay import Replayer
-from stepwell.replay.values import display
 
 BRIEF = 160
 """Characters of a value that the summary for people shows."""
@@ -75,7 +74,7 @@ def _answers(replayer: Replayer, world: World) -> Answers:
         payload = replayer.payload(number)
         return {
             "step": number,
-            "output": display(payload.output, payload.output_exact),
+            "output": recorded(payload.output, payload.output_exact),
             "error": _error(payload.error),
         }
 
@@ -87,7 +86,7 @@ def _answers(replayer: Replayer, world: World) -> Answers:
 
 def _error(text: str | None) -> str | None:
     """`Type: message` of what the error column holds."""
-    error = display(text, None)
+    error = recorded(text, None)
     if not isinstance(error, dict):
         return None if error is None else brief(error)
     return ": ".join(str(error[key]) for key in ("type", "message") if error.get(key) is not None)

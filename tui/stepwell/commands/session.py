@@ -10,9 +10,10 @@ from stepwell.core.address import Target as Place
 from stepwell.core.locate import NO_STEPS, locate
 from stepwell.core.outline import Outline
 from stepwell.core.steps import RunHead, StepHead
-from stepwell.errors import NotFoundError, UsageError
+from stepwell.errors import EncodingError, NotFoundError, UsageError
 from stepwell.replay import Replayer
 from stepwell.replay.runs import Runs
+from stepwell.replay.values import display
 from stepwell.store.connect import Target, resolve
 from stepwell.store.migrate import ensure_schema
 
@@ -59,3 +60,11 @@ def step_at(run: RunHead, replayer: Replayer, place: Place | None) -> StepHead:
     if index is None or why is not None:
         raise NotFoundError(f"{str(run.run_id)[:8]}: {why}")
     return outline.steps[index]
+
+
+def recorded(plain: str | None, exact: str | None) -> object:
+    """A stored value for display; one that cannot be read (nested too deeply) is its JSON text."""
+    try:
+        return display(plain, exact)
+    except EncodingError:
+        return plain

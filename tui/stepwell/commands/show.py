@@ -5,14 +5,13 @@ import argparse
 from stepwell.app.present.figures import count, duration
 from stepwell.commands import steps
 from stepwell.commands.output import emit, line, pretty
-from stepwell.commands.session import opened, step_at, target_of
+from stepwell.commands.session import opened, recorded, step_at, target_of
 from stepwell.commands.words import flags, tokens
 from stepwell.core.address import Address, Number, parse_address, resolve_path
 from stepwell.core.sight import seen
 from stepwell.core.steps import TOOL_CALL, Payload, RunHead, StepHead
 from stepwell.core.world import World
 from stepwell.errors import UsageError
-from stepwell.replay.values import display
 
 JSON_HELP = """\
 A path begins at the object that --json prints: $.input.messages[0], $.output.
@@ -26,7 +25,7 @@ only), and
   seen             of a tool's output, {"step", "characters", "of"}: how much of
                    it stands in the next prompt; or null
 With a path, {"address", "value"}. Numbers keep all their digits; NaN and
-infinities are strings.
+infinities are strings; what is nested too deeply to be read is its JSON text.
 """
 
 
@@ -60,11 +59,11 @@ def run(args: argparse.Namespace) -> int:
 def as_json(world: World, run: RunHead) -> dict[str, object]:
     """The documented shape of a step with its payload."""
     step, payload = world.step, world.payload
-    output = display(payload.output, payload.output_exact)
+    output = recorded(payload.output, payload.output_exact)
     return {
         "address": str(Address(run.run_id.hex, Number(step.number))),
         **steps.as_json(step, run, flags(step, run, None)),
-        "input": display(payload.input, payload.input_exact),
+        "input": recorded(payload.input, payload.input_exact),
         "output": output,
         "seen": _seen(output, world.next_prompt) if step.type == TOOL_CALL and step.has_output else None,
     }
@@ -73,7 +72,7 @@ def as_json(world: World, run: RunHead) -> dict[str, object]:
 def _seen(output: object, prompt: Payload | None) -> dict[str, int] | None:
     if prompt is None or prompt.input is None:
         return None
-    sight = seen(output, prompt.number, display(prompt.input, prompt.input_exact))
+    sight = seen(output, prompt.number, recorded(prompt.input, prompt.input_exact))
     return {"step": sight.number, "characters": max(0, sight.seen), "of": sight.length}
 
 
@@ -87,7 +86,7 @@ def _seen_words(found: object) -> str | None:
 
 def _print_step(step: StepHead, run: RunHead, value: dict[str, object]) -> None:
     facts = {
-        "run": f"{run.run_id} {run.name or ''} ({run.status})",
+        "run": " ".join(part for part in (str(run.run_id), run.name, f"({run.status})") if part),
         "step": f"{step.number} of {run.steps}",
         "type": step.type,
         "name": step.name,
