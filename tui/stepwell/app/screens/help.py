@@ -53,7 +53,7 @@ class HelpScreen(Screen[None]):
         found = entries(self._of, self._remapped())
         self.query_one("#help-title", Lines).fill(
             lambda width, _: [
-                strip(bar(f"keys of the {self._subject}", "stepwell", width, Role.HEADING), width)
+                strip(ends([Span(f"keys of the {self._subject}", Role.HEADING)], [], width), width)
             ]
         )
         self.query_one("#help-body", Lines).fill(

@@ -129,6 +129,7 @@ class Prompt(Horizontal):
         yield Static(markup=False)
         line = _Line(compact=True, select_on_focus=False)
         line.cursor_blink = False
+        line.can_focus = False  # a screen gives its first focus to what is hidden, too
         yield line
 
     @property
@@ -148,12 +149,14 @@ class Prompt(Horizontal):
         self.query_one(Static).update(clean(prefix))
         self._set(text)
         self.display = True
+        self._line.can_focus = True
         self._line.focus()
 
     def close(self) -> None:
         """Hide it, and give the keys back to what had them."""
         self._kind = None
         self.display = False
+        self._line.can_focus = False
         self.screen.set_focus(self._focused)
 
     @property
