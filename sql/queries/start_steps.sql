@@ -25,8 +25,12 @@ WITH batch AS (
     UPDATE agent_runs AS r
     SET steps = r.steps + locked.begun,
         finished = r.finished + locked.done,
-        agents = CASE WHEN locked.agents <@ r.agents OR locked.agents IS NULL THEN r.agents
-                      ELSE r.agents || ARRAY(SELECT unnest(locked.agents) EXCEPT SELECT unnest(r.agents)) END
+        agents = CASE WHEN locked.agents IS NULL OR locked.agents <@ r.agents THEN r.agents
+                      ELSE r.agents || ARRAY(SELECT agent
+                                             FROM batch
+                                             WHERE batch.run_id = r.run_id AND agent <> ALL (r.agents)
+                                             GROUP BY agent
+                                             ORDER BY min(position)) END
     FROM locked
     WHERE r.run_id = locked.run_id AND (locked.known IS NULL OR locked.known = r.steps)
     RETURNING r.run_id, r.steps - locked.begun AS steps, r.finished - locked.done AS finished

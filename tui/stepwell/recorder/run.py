@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextvars import Token
 from types import TracebackType
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 from uuid import UUID
 
 from stepwell.core.codec.text import clean
@@ -90,7 +90,7 @@ class Run:
         """A view of this run whose steps are taken by the agent `name`."""
         return self.named(agent=name)
 
-    def llm(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def llm(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """Call a model, as a step: `run.llm(client.chat.completions.create, model=…, messages=…)`.
 
         The call is recorded before it is made and its reply before it is returned. Coroutine functions are
