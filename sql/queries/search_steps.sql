@@ -1,15 +1,15 @@
 -- Steps in whose payload, error or name a text occurs; %(needle)s is the text as JSON spells it inside a string.
 -- %(fold)s: upper and lower case are the same.
-SELECT step_number, step_type, agent, in_input, in_output
+SELECT step_number, step_type, agent, in_input, in_output, call_hash
 FROM (
-    SELECT step.*,
+    SELECT step.step_number, step.step_type, step.agent, step.id, step.call_hash,
            CASE WHEN %(fold)s THEN strpos(lower(given), lower(%(needle)s)) ELSE strpos(given, %(needle)s) END > 0
                AS in_input,
            CASE WHEN %(fold)s THEN strpos(lower(gave), lower(%(needle)s)) ELSE strpos(gave, %(needle)s) END > 0
                AS in_output
-    FROM (SELECT NULL::text AS agent, NULL::text AS name, NULL::jsonb AS error) AS absent
+    FROM (SELECT NULL::text AS agent, NULL::text AS name, NULL::jsonb AS error, NULL::bigint AS call_hash) AS absent
     CROSS JOIN LATERAL (
-        SELECT step_number, step_type, agent, id, coalesce(input::text, '') AS given,
+        SELECT step_number, step_type, agent, id, call_hash, coalesce(input::text, '') AS given,
                concat_ws(chr(31), name, output::text, error::text) AS gave
         FROM agent_steps
         WHERE run_id = %(run_id)s

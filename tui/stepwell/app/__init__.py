@@ -1,0 +1,27 @@
+"""The terminal app. Importing this package loads nothing of Textual; opening it does."""
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from stepwell.errors import UsageError
+
+if TYPE_CHECKING:
+    from stepwell.store.connect import Target
+
+
+def open_app(target: "Target", address: str | None = None) -> int:
+    """Run the app on the list of runs, or on the run that `address` names; the exit status.
+
+    Raises UsageError where there is no terminal to run in, and whatever keeps the database or the run from
+    being read, before the terminal is touched.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("the debugger needs a terminal; without one: stepwell runs, steps, show, replay")
+    if os.environ.get("TERM", "dumb") in ("dumb", ""):
+        raise UsageError(
+            "TERM=dumb cannot show the debugger; set TERM, or use stepwell runs, steps, show, replay"
+        )
+    from stepwell.app.start import run_app
+
+    return run_app(target, address)

@@ -33,6 +33,7 @@ class Worker:
         self._waiting: dict[str, Job] = {}
         self._wake = threading.Condition()
         self._stopped = False
+        self._working = False
         self._thread = threading.Thread(target=self._run, name="stepwell worker", daemon=True)
 
     def start(self) -> None:
@@ -44,6 +45,11 @@ class Worker:
             self._waiting.pop(kind, None)
             self._waiting[kind] = job
             self._wake.notify()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job is under way or waits."""
+        return self._working or bool(self._waiting)
 
     def stop(self, timeout: float = 2.0) -> None:
         """End the thread after the job under way, wait for it at most `timeout` seconds."""
@@ -59,6 +65,7 @@ class Worker:
             while (taken := self._take()) is not None:
                 kind, job = taken
                 message = self._do(kind, job)
+                self._working = False
                 if message is not None and not self._stopped:
                     self._post(message)
         finally:
@@ -70,12 +77,14 @@ class Worker:
             if not self._waiting and not self._stopped:
                 interval = self._interval() if self._idle else None
                 if not self._wake.wait(interval) and self._idle:
+                    self._working = True
                     return "idle", self._idle
             while not self._waiting and not self._stopped:
                 self._wake.wait()
             if self._stopped:
                 return None
             kind = next(iter(self._waiting))
+            self._working = True
             return kind, self._waiting.pop(kind)
 
     @staticmethod

@@ -16,6 +16,8 @@ class Found:
     agent: str | None
     in_input: bool
     in_output: bool
+    call_hash: int | None = None
+    """Equal for tool calls with the same name, arguments and result."""
 
 
 def needle(text: str) -> str:
@@ -31,10 +33,12 @@ def folds_case(text: str) -> bool:
 def first_appearances(found: Iterable[Found]) -> Iterator[int]:
     """Numbers of the steps where the text is new.
 
-    A prompt repeats what was in the same agent's previous prompt and what has been answered since. `found`
-    are all matching steps, and all model calls whether they match or not, in order.
+    A prompt repeats what was in the same agent's previous prompt and what has been answered since, and a lap
+    of a loop repeats the call before. `found` are all matching steps, and all model calls whether they match
+    or not, in order.
     """
     repeated: dict[str | None, bool] = {}
+    calls: set[int] = set()
     for step in found:
         if step.type == LLM_CALL:
             is_new = step.in_input and not repeated.get(step.agent, False)
@@ -43,4 +47,7 @@ def first_appearances(found: Iterable[Found]) -> Iterator[int]:
             repeated[step.agent] = step.in_input or step.in_output
         else:
             repeated[step.agent] = True
-            yield step.number
+            if step.call_hash not in calls:
+                yield step.number
+            if step.call_hash is not None:
+                calls.add(step.call_hash)

@@ -172,10 +172,8 @@ def read_payload(connection: psycopg.Connection, run_id: UUID, number: int) -> P
 def search_steps(connection: psycopg.Connection, run_id: UUID, text: str) -> list[Found]:
     """Steps in which `text` occurs, and all model calls; reads every payload of the run."""
     found = rows(connection, "search_steps", run_id=run_id, needle=needle(text), fold=folds_case(text))
-    return [
-        Found(row["step_number"], row["step_type"], row["agent"], row["in_input"], row["in_output"])
-        for row in found
-    ]
+    columns = ("step_number", "step_type", "agent", "in_input", "in_output", "call_hash")
+    return [Found(*(row[column] for column in columns)) for row in found]
 
 
 def payload(row: Row) -> Payload:

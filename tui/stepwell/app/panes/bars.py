@@ -11,7 +11,7 @@ READ_ONLY = "READ ONLY"
 
 
 def title_line(view: View, width: int) -> Line:
-    """`refund-triage 7f3a  FAILED MaxTurnsError  loop 24 laps from 5      agents@db1 READ ONLY`"""
+    """`refund-triage 7f3a  FAILED MaxTurns  loop 24 laps from 5      agents@db1 READ ONLY`"""
     run = view.timeline.run
     role = Role.ERROR if run.status in ("failed", "died") else Role.HEADING
     spans = [
@@ -37,8 +37,9 @@ def _why(run: RunHead) -> list[str]:
 
 
 def error_name(error: str) -> str:
-    """The class alone: `MaxTurnsError` of `shop.agent.MaxTurnsError: 25 turns`."""
-    return clean(error.partition(":")[0].rpartition(".")[2])
+    """The class alone: `MaxTurns` of `shop.agent.MaxTurnsError: 25 turns`."""
+    name = clean(error.partition(":")[0].rpartition(".")[2])
+    return name.removesuffix("Error") or name
 
 
 def status_line(view: View, width: int) -> Line:

@@ -18,7 +18,7 @@ GROUPS = {
 }
 """Headings, and the names of the actions under each."""
 NAMES = {
-    "pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "question_mark": "?", "delete": "Del",
+    "pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "slash": "/", "delete": "Del",
 }  # fmt: skip
 TWO_COLUMNS = 110
 _KEYS, _DESCRIPTION = 17, 22

@@ -42,10 +42,9 @@ def _line(view: View, row: Row, width: int, digits: int, agents: bool, durations
     current = row.index == timeline.cursor
     mark = BREAKPOINT if BREAKPOINT in flags else " "
     head = f"{'>' if current else ' '}{mark}{step.number:>{digits}} {letter(step)} "
-    flags_text = "".join(flag for flag in flags if flag != BREAKPOINT)
-    tail = f" {flags_text:<2}"[-3:] if len(flags_text) < 3 else flags_text[:3]
-    if durations:
-        tail = f" {duration(step.duration):>4}{tail}"
+    marks = "".join(flag for flag in flags if flag != BREAKPOINT)
+    took = duration(step.duration) if durations else ""
+    tail = f"{took} {marks:<2}".rjust(8 if durations else 3)
     name = _name(step, row, agents, width - len(head) - len(tail))
     role = Role.CURSOR if current else _role(flags)
     return (Span(head + name + tail, role),)

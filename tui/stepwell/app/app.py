@@ -1,0 +1,131 @@
+"""The app: screens on a stack, and a terminal that is left as it was found."""
+
+import asyncio
+import contextlib
+import os
+import select
+import signal
+import sys
+import threading
+from typing import ClassVar
+
+from textual import on
+from textual.app import App
+from textual.binding import BindingType
+from textual.message import Message
+
+from stepwell.app.memory import Memory
+from stepwell.app.messages import Failed, OpenAddress
+from stepwell.app.screens.debugger import DebuggerScreen, Start
+from stepwell.app.screens.runs import RunsScreen
+from stepwell.core import moves
+from stepwell.core.address import parse_address
+from stepwell.core.steps import RunHead
+from stepwell.errors import StepwellError
+from stepwell.replay.runs import Runs
+from stepwell.store.connect import Target
+
+LOOK_SECONDS = 1.0
+"""How often it is looked whether the terminal is still there."""
+GRACE_SECONDS = 5.0
+"""After a hang-up, how long an orderly end may take before the process just ends."""
+
+
+class Located(Message):
+    """The run of an address has been found."""
+
+    def __init__(self, start: Start) -> None:
+        super().__init__()
+        self.start = start
+
+
+class StepwellApp(App[int]):
+    """Opens the list of runs, or one run at once. Returns the exit status, None for 0."""
+
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(self, target: Target, memory: Memory, start: Start | None = None) -> None:
+        super().__init__(ansi_color=True)
+        self.animation_level = "none"
+        self.target = target
+        self.start = start
+        self.memory = memory
+        self.last_words: str | None = None
+        """What to say on stderr once the terminal is restored."""
+
+    def on_mount(self) -> None:
+        self._watch_for_hang_up()
+        if self.start is None:
+            self.push_screen(RunsScreen(self.target), self._leave)
+        else:
+            self.push_screen(DebuggerScreen(self.target, self.start, self.memory), self._leave)
+
+    def open_run(self, run: RunHead, step: int | None = None) -> None:
+        """Put the debugger on top, at `step` or at the first one."""
+        address = parse_address(f"{run.run_id}" if step is None else f"{run.run_id}:{step}")
+        self.push_screen(DebuggerScreen(self.target, Start(run, address), self.memory))
+
+    def open_address(self, text: str) -> None:
+        """Open what an address names; what is wrong with it is said on the screen that asked."""
+        self.run_worker(lambda: self._locate(text), thread=True, exclusive=True, group="address")
+
+    def _locate(self, text: str) -> None:
+        runs = Runs(self.target)
+        try:
+            address = parse_address(text)
+            self.post_message(Located(Start(runs.find(address.run), address)))
+        except StepwellError as problem:
+            self.screen.post_message(Failed(str(problem), "address"))
+        finally:
+            runs.close()
+
+    @on(Located)
+    def _located(self, message: Located) -> None:
+        start, screen = message.start, self.screen
+        here = isinstance(screen, DebuggerScreen) and screen.start.run.run_id == start.run.run_id
+        if not here:
+            self.push_screen(DebuggerScreen(self.target, start, self.memory))
+        elif isinstance(screen, DebuggerScreen) and screen.view and start.address and start.address.step:
+            screen.apply(moves.go_to(screen.view.timeline, start.address.step))
+
+    @on(OpenAddress)
+    def _open_address(self, message: OpenAddress) -> None:
+        self.open_address(message.text)
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        """A run that could not even be opened: tell it where one is then, or outside."""
+        if len(self.screen_stack) > 1:
+            self.screen.post_message(message)
+        else:
+            self.last_words = message.text
+            self.exit(2)
+
+    def _leave(self, _: object = None) -> None:
+        if self.last_words is None:
+            self.exit(0)
+
+    def _watch_for_hang_up(self) -> None:
+        """SIGHUP, SIGTERM and the end of the terminal end the app in order: rolled back, disconnected."""
+        if self.is_headless:
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            loop.add_signal_handler(number, self._hung_up, 128 + number)
+        self.set_interval(LOOK_SECONDS, self._look_for_terminal)
+
+    def _look_for_terminal(self) -> None:
+        poll = select.poll()
+        with contextlib.suppress(OSError, ValueError):
+            poll.register(sys.__stdin__.fileno() if sys.__stdin__ else 0, select.POLLIN)
+            if any(event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0)):
+                self._hung_up(128 + signal.SIGHUP)
+
+    def _hung_up(self, status: int) -> None:
+        # Restoring a terminal that is gone can block for good, so there is an end to waiting for it.
+        timer = threading.Timer(GRACE_SECONDS, os._exit, [status])
+        timer.daemon = True
+        timer.start()
+        self.exit(status)

@@ -1,0 +1,101 @@
+"""Every key of the app. The help screen and the README's table are built from, and held to, these."""
+
+from textual.binding import Binding
+
+
+def key(keys: str, action: str, id_: str, description: str, tooltip: str) -> Binding:
+    """A binding that the footer does not show (the app draws its own) and that the user can remap by its id."""
+    return Binding(keys, action, description, show=False, id=id_, tooltip=tooltip)
+
+
+DEBUGGER: list[Binding] = [
+    key("n,right,j,down", "move('forward')", "next", "next step", "over visible rows; a folded loop is one"),
+    key("p,left,k,up", "move('back')", "back", "step back", "over visible rows"),
+    key("right_square_bracket", "move('agent_next')", "agent-next", "next of this agent", "its next step"),
+    key(
+        "left_square_bracket",
+        "move('agent_previous')",
+        "agent-back",
+        "previous of this agent",
+        "its step before",
+    ),
+    key("g,home", "move('first')", "first", "first step", "17g goes to step 17"),
+    key("G,end", "move('last')", "last", "last step", "as far as the run has got"),
+    key("percent_sign", "move('percent')", "percent", "go to percent", "50% is the middle of the run"),
+    key(
+        "a",
+        "move('moment')",
+        "moment",
+        "asked / after",
+        "the world when the step began, or when it had finished",
+    ),
+    key("c", "move('continue')", "continue", "continue", "to the next breakpoint hit"),
+    key("C", "move('reverse')", "reverse", "reverse-continue", "to the hit before"),
+    key("b", "choose('break')", "break", "breakpoint", "then n this name, t type, e errors, l laps"),
+    key("B", "breakpoints", "breakpoints", "breakpoints", "all breakpoints: switch, delete"),
+    key("exclamation_mark", "move('error_next')", "error", "next error", "raised or in doubt"),
+    key("r", "move('lap_next')", "lap-next", "next lap", "first call of the next round of a loop"),
+    key("R", "move('lap_previous')", "lap-back", "previous lap", "of a loop"),
+    key("L", "move('lap_first')", "lap-first", "first lap", "where the loop began"),
+    key("enter", "move('fold')", "fold", "fold / unfold", "a loop's laps, or what a step called"),
+    key("Z", "move('fold_all')", "fold-all", "fold / unfold all", "every loop and every parent"),
+    key(
+        "colon",
+        "prompt('command')",
+        "command",
+        "go to, or a command",
+        ":17  :50%  :@11:42  :@+90s  :RUN:STEP  :break",
+    ),
+    key("slash", "prompt('search')", "search", "search", "where a text first appears"),
+    key("full_stop", "hit('next')", "hit-next", "next hit", "of the search"),
+    key("semicolon", "hit('previous')", "hit-back", "previous hit", "of the search"),
+    key(
+        "apostrophe",
+        "choose('jump')",
+        "jump",
+        "undo jump, bookmark",
+        "'' undoes a jump, 'a goes to bookmark a",
+    ),
+    key("m", "choose('mark')", "mark", "set bookmark", "ma marks this step as a"),
+    key("tab", "pane('next')", "pane-next", "next pane", "timeline, input, output, state"),
+    key("shift+tab", "pane('previous')", "pane-back", "previous pane", "the other way round"),
+    key("space,pagedown", "scroll('page_down')", "page-down", "page down", "in the chosen pane"),
+    key("pageup,backspace", "scroll('page_up')", "page-up", "page up", "in the chosen pane"),
+    key("J", "scroll('line_down')", "line-down", "line down", "in the chosen pane"),
+    key("K", "scroll('line_up')", "line-up", "line up", "in the chosen pane"),
+    key("less_than_sign", "scroll('top')", "pane-top", "top of pane", "its first line"),
+    key("greater_than_sign", "scroll('bottom')", "pane-bottom", "end of pane", "its last line"),
+    key("z", "switch('zoom')", "zoom", "zoom pane", "the chosen pane alone, and back"),
+    key("d", "switch('diff')", "diff", "diff of prompts", "this prompt against the one before"),
+    key("x", "switch('raw')", "raw", "raw value", "the chosen pane's value as it is stored"),
+    key("M", "switch('whole')", "whole", "all messages", "of the prompt, not only the new ones"),
+    key("F", "follow", "follow", "follow", "stay at the tail of a live run"),
+    key("y", "copy('address')", "copy-address", "copy address", "RUN:STEP, as every command takes it"),
+    key("Y", "copy('value')", "copy-value", "copy value", "what the chosen pane shows"),
+    key("v", "pager", "pager", "open in $PAGER", "what the chosen pane shows"),
+    key("ctrl+c", "cancel", "cancel", "cancel", "what is running; never quits"),
+    key("ctrl+l", "redraw", "redraw", "redraw", "the whole screen"),
+    key("question_mark", "help", "help", "keys", "all of them"),
+    key("q", "close", "close", "out", "back to the runs, or out"),
+]
+
+RUNS: list[Binding] = [
+    key("enter,right", "open", "open", "open", "the selected run in the debugger"),
+    key("j,down,n", "select('down')", "down", "down", "next run"),
+    key("k,up,p", "select('up')", "up", "up", "previous run"),
+    key("space,pagedown", "select('page_down')", "page-down", "page down", "more runs"),
+    key("pageup,backspace", "select('page_up')", "page-up", "page up", "newer runs"),
+    key("g,home", "select('first')", "first", "newest", "the first run"),
+    key("G,end", "select('last')", "last", "last loaded", "the last run read so far"),
+    key(
+        "slash", "prompt('filter')", "filter", "filter", "part of a name, or how an id begins; Enter keeps it"
+    ),
+    key("f", "failed", "failed", "failed only", "runs that failed or died, and back"),
+    key("F", "follow", "follow", "follow", "stay at the newest run"),
+    key("colon", "prompt('command')", "command", "open an address", ":RUN:17, :@failed"),
+    key("y", "copy", "copy-id", "copy id", "the whole run id"),
+    key("ctrl+c", "cancel", "cancel", "cancel", "what is running; never quits"),
+    key("ctrl+l", "redraw", "redraw", "redraw", "the whole screen"),
+    key("question_mark", "help", "help", "keys", "all of them"),
+    key("q", "close", "quit", "quit", "leave Stepwell"),
+]

@@ -1,0 +1,184 @@
+"""The debugger's keys: each becomes a pure move, a change of the view, or an errand outside of the screen."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from textual import events, on
+from textual.binding import BindingType
+
+from stepwell.app import keys
+from stepwell.app.answers import answer, toggle
+from stepwell.app.clipboard import copy_from
+from stepwell.app.commanding import run_command
+from stepwell.app.geometry import Pane
+from stepwell.app.memory import Memory
+from stepwell.app.messages import OpenAddress
+from stepwell.app.moving import MOVES, search_hit
+from stepwell.app.pager import page
+from stepwell.app.pane_text import address_text, pane_lines, value_text
+from stepwell.app.pending import Answer, Pending
+from stepwell.app.screens.breakpoints import BreakpointsScreen
+from stepwell.app.screens.help import HelpScreen
+from stepwell.app.screens.replaying import ReplayingScreen, Start
+from stepwell.app.widgets.prompt import Prompt
+from stepwell.core import moves
+from stepwell.core.breakpoints import Breakpoint
+from stepwell.core.moves import Move
+from stepwell.store.connect import Target
+
+__all__ = ["DebuggerScreen", "Start"]
+
+
+class DebuggerScreen(ReplayingScreen):
+    """One run under the keyboard."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.DEBUGGER]
+
+    def __init__(self, target: Target, start: Start, memory: Memory) -> None:
+        super().__init__(target, start, memory)
+        self.pending = Pending()
+
+    def on_key(self, event: events.Key) -> None:
+        """Digits before a key are its count; after a key that asks, the next one answers."""
+        if self.view is None or self.focused is not None:
+            return
+        taken = self.pending.key(event.key, event.character)
+        if taken is None:
+            return
+        event.stop()
+        event.prevent_default()
+        if isinstance(taken, Answer):
+            self.apply(answer(self.view.timeline, taken))
+        else:
+            self.say(taken)
+
+    def action_move(self, name: str) -> None:
+        count = self.pending.take_count()
+        if self.view is not None:
+            self.apply(MOVES[name](self.view.timeline, count))
+
+    def action_choose(self, kind: str) -> None:
+        if self.view is not None:
+            self.say(self.pending.ask(kind, self.view.timeline))
+
+    def action_hit(self, which: str) -> None:
+        view = self.view
+        if view is None:
+            return
+        if view.hits:
+            self.apply(search_hit(view.timeline, view.hits, forwards=which == "next"))
+        else:
+            self.say("nothing was searched for yet: / searches")
+
+    def action_prompt(self, kind: str) -> None:
+        if self.view is not None:
+            self.query_one(Prompt).open(kind, "/" if kind == "search" else ":")
+
+    @on(Prompt.Submitted)
+    def _submitted(self, message: Prompt.Submitted) -> None:
+        if message.kind == "search":
+            self._search(message.text)
+            return
+        if self.view is None or not message.text.strip():
+            return
+        match run_command(self.view, message.text):
+            case Move() as move:
+                self.apply(move)
+            case OpenAddress() as other:
+                self.app.post_message(other)
+            case str(action):
+                self.call_later(self.run_action, action)
+            case view:
+                self.show(view)
+
+    def _search(self, text: str) -> None:
+        if not text:
+            self.action_hit("next")
+            return
+        self.say(f"searching for {text}; Ctrl-C cancels")
+        self.worker.submit("search", lambda: self.mover.search(text))
+
+    def action_pane(self, which: str) -> None:
+        view = self.view
+        if view is not None:
+            shown = self.board.panes_shown()
+            at = shown.index(view.pane) if view.pane in shown else 0
+            self.show(replace(view, pane=shown[(at + (1 if which == "next" else -1)) % len(shown)]))
+
+    def action_scroll(self, how: str) -> None:
+        view = self.view
+        if view is None:
+            return
+        if view.pane is not Pane.TIMELINE:
+            self.board.scroll_pane(view.pane, how)
+            return
+        timeline, rows = view.timeline, max(1, self.board.lines(Pane.TIMELINE).size.height)
+        scrolls: dict[str, Callable[[], Move]] = {
+            "page_down": lambda: moves.forward(timeline, rows),
+            "page_up": lambda: moves.back(timeline, rows),
+            "line_down": lambda: moves.forward(timeline),
+            "line_up": lambda: moves.back(timeline),
+            "top": lambda: moves.first(timeline),
+            "bottom": lambda: moves.last(timeline),
+        }
+        self.apply(scrolls[how]())
+
+    def action_switch(self, what: str) -> None:
+        if self.view is not None:
+            self.show(toggle(self.view, what))
+
+    def action_follow(self) -> None:
+        view = self.view
+        if view is None:
+            return
+        if view.follow:
+            self.show(replace(view, follow=False, message="no longer following"))
+        elif self.mover.interval() is None:
+            self.say(f"the run has ended ({view.timeline.run.status}): nothing to follow")
+        else:
+            self.apply(replace(moves.last(view.timeline), message="following"), follow=True)
+
+    def action_copy(self, what: str) -> None:
+        view = self.view
+        if view is None:
+            return
+        if what == "address":
+            text = address_text(view)
+        elif view.world is None or view.stale:
+            return
+        else:
+            text = value_text(view, view.world)
+        words = copy_from(self.app, text)
+        self.say(f"{words}: {text}" if what == "address" else words)
+
+    def action_pager(self) -> None:
+        view = self.view
+        if view is not None and not view.stale:
+            document = None if view.pane is Pane.TIMELINE else self.board.lines(view.pane).document
+            self.say(page(self.app, pane_lines(view, document), os.environ))
+
+    def action_breakpoints(self) -> None:
+        if self.view is not None:
+            self.app.push_screen(BreakpointsScreen(self.view.timeline), self._breakpoints_changed)
+
+    def _breakpoints_changed(self, points: Sequence[Breakpoint] | None) -> None:
+        if self.view is not None and points is not None:
+            self.apply(Move(replace(self.view.timeline, breakpoints=tuple(points))))
+
+    def action_help(self) -> None:
+        self.app.push_screen(HelpScreen("debugger", keys.DEBUGGER))
+
+    def action_cancel(self) -> None:
+        if self.worker.busy:
+            self.run_worker(self.mover.cancel, thread=True, exclusive=True, group="cancel")
+        else:
+            self.pending = Pending()
+            self.say("nothing is running; q goes out")
+
+    def action_redraw(self) -> None:
+        self.refresh(repaint=True, layout=True)
+
+    def action_close(self) -> None:
+        self.dismiss()

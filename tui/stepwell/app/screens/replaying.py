@@ -1,0 +1,172 @@
+"""A screen that replays a run: its view, its worker, and the messages between them."""
+
+from dataclasses import dataclass, replace
+
+from textual import on
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from stepwell.app.memory import Memory
+from stepwell.app.messages import Failed, Found, Grown, Moved, Opened
+from stepwell.app.mover import Mover
+from stepwell.app.moving import search_hit
+from stepwell.app.view import View
+from stepwell.app.widgets.board import Board
+from stepwell.app.widgets.prompt import Prompt
+from stepwell.app.worker import Worker
+from stepwell.core import moves
+from stepwell.core.address import Address, short_id
+from stepwell.core.moves import Move
+from stepwell.core.steps import RunHead
+from stepwell.core.timeline import build
+from stepwell.store.connect import Target
+
+PATIENCE = 0.15
+"""Seconds after which a move that is still being replayed is shown without its world."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the debugger opens, and where in it."""
+
+    run: RunHead
+    address: Address | None = None
+
+
+class ReplayingScreen(Screen[None]):
+    """Everything that it knows is in `view`; everything slow is done by `worker`."""
+
+    AUTO_FOCUS = ""
+
+    def __init__(self, target: Target, start: Start, memory: Memory) -> None:
+        super().__init__()
+        self.start = start
+        self.memory = memory
+        self.view: View | None = None
+        self.mover = Mover(target, start.run.run_id)
+        self.worker = Worker(self.post_message, self.mover.close, self.mover.poll, self.mover.interval)
+
+    def compose(self) -> ComposeResult:
+        yield Board()
+        yield Prompt()
+
+    def on_mount(self) -> None:
+        self.worker.start()
+        self.worker.submit("open", self.mover.open)
+
+    def on_unmount(self) -> None:
+        if self.worker.busy:
+            self.mover.cancel()
+        self.worker.stop()
+
+    @property
+    def board(self) -> Board:
+        return self.query_one(Board)
+
+    @property
+    def settled(self) -> bool:
+        """Whether what is shown is what was asked for last."""
+        return self.view is not None and not self.view.stale and not self.worker.busy
+
+    def show(self, view: View) -> None:
+        """Make `view` the one that counts, and paint it."""
+        self.view = view
+        self.board.show(view)
+
+    def say(self, message: str) -> None:
+        """A line in the status until the next move."""
+        if self.view is not None:
+            self.show(replace(self.view, message=message, error=""))
+
+    def apply(self, move: Move, *, follow: bool = False) -> None:
+        """Go where a move led: replay there, and paint once, when the world is there."""
+        view = self.view
+        if view is None:
+            return
+        self._remember(view, move)
+        moved = replace(
+            view, timeline=move.timeline, message=move.message or "", error="", follow=follow,
+            behind=0 if follow else view.behind,
+        )  # fmt: skip
+        step = move.timeline.current
+        if step is None or not moved.stale:
+            self.show(moved)
+            return
+        self.view = replace(moved, busy=True)
+        number, moment = step.number, move.timeline.moment
+        self.worker.submit("move", lambda: self.mover.move(number, moment))
+        self.set_timer(PATIENCE, self._show_waiting)
+
+    def _remember(self, view: View, move: Move) -> None:
+        """Keep breakpoints and bookmarks for the next session, off the event loop."""
+        old, new = view.timeline, move.timeline
+        if old.breakpoints is not new.breakpoints or old.bookmarks is not new.bookmarks:
+            self.worker.submit(
+                "remember", lambda: self.memory.remember(new.run, new.breakpoints, new.bookmarks)
+            )
+
+    def _show_waiting(self) -> None:
+        if self.view is not None and self.view.busy and self.view.stale:
+            self.board.show(self.view)
+
+    @on(Opened)
+    def _opened(self, message: Opened) -> None:
+        recalled = self.memory.recall(message.run)
+        timeline = build(
+            message.run, message.steps, breakpoints=recalled.breakpoints, bookmarks=recalled.bookmarks
+        )
+        self.view = View(timeline, short_id(message.run.run_id), message.where, message=recalled.words)
+        address = self.start.address
+        if timeline.steps and address is not None and address.step is not None:
+            self.apply(moves.go_to(timeline, address.step))
+        elif timeline.steps:
+            self.apply(Move(timeline, recalled.words or None))
+        else:
+            self.show(self.view)
+
+    @on(Moved)
+    def _moved(self, message: Moved) -> None:
+        if self.view is None:
+            return
+        view = replace(self.view, world=message.world)
+        if not view.stale:  # else a newer move is under way
+            self.show(replace(view, busy=False))
+
+    @on(Grown)
+    def _grown(self, message: Grown) -> None:
+        view = self.view
+        if view is None:
+            return
+        timeline = view.timeline.extended(message.new, message.updated, message.run)
+        step = view.timeline.current
+        touched = step is None or any(head.number == step.number for head in message.updated)
+        self.view = replace(
+            view,
+            timeline=timeline,
+            behind=view.behind + len(message.new),
+            world=None if touched else view.world,
+        )
+        if view.follow:
+            self.apply(moves.last(timeline), follow=True)
+        elif touched:
+            self.apply(Move(timeline, view.message))
+        else:
+            self.show(self.view)
+
+    @on(Found)
+    def _found(self, message: Found) -> None:
+        if self.view is None:
+            return
+        self.view = replace(self.view, hits=message.numbers)
+        if message.numbers:
+            self.apply(search_hit(self.view.timeline, message.numbers, forwards=True, from_here=True))
+        else:
+            self.say(f"not found: {message.text}")
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        if self.view is None:
+            self.dismiss()
+            self.app.post_message(message)
+            return
+        self.show(replace(self.view, error=message.text, busy=False))

@@ -1,0 +1,173 @@
+"""The debugger's screen as a function of a view: title, strip, timeline, panes, status, keys."""
+
+from collections.abc import Iterator
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from stepwell.app.geometry import Geometry, Pane, divide
+from stepwell.app.panes.bars import keys_line, status_line, title_line
+from stepwell.app.panes.content import content
+from stepwell.app.panes.heading import heading_line
+from stepwell.app.panes.strip import strip_lines, strip_rows
+from stepwell.app.panes.timeline import timeline_lines
+from stepwell.app.present import Line
+from stepwell.app.view import View
+from stepwell.app.widgets.lines import Lines, strips
+
+PANES = (Pane.INPUT, Pane.OUTPUT, Pane.STATE)
+ORDER = (Pane.TIMELINE, *PANES)
+
+
+class Board(Widget):
+    """Paints views. A part is given its lines again only when what it shows has changed."""
+
+    DEFAULT_CSS = """
+    Board { layout: vertical; }
+    Board Lines { height: 1; }
+    Board Horizontal, Board Vertical { height: auto; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._view: View | None = None
+        self._geometry: Geometry | None = None
+        self._shown: dict[Pane, tuple[object, ...]] = {}
+        """What each pane's content was made from."""
+        self._labels: dict[Pane, str] = {}
+
+    def compose(self) -> ComposeResult:
+        yield Lines(id="title")
+        yield Lines(id="strip")
+        with Horizontal():
+            yield Lines(id="timeline")
+            with Vertical():
+                for pane in PANES:
+                    yield Lines(id=f"{pane}-heading")
+                    yield Lines(id=pane)
+        yield Lines(id="status")
+        yield Lines(id="keys")
+
+    def show(self, view: View) -> None:
+        """Paint a view: at most one paint, of the rows that differ."""
+        self._view = view
+        if not self.size.width or not self.size.height:
+            return
+        geometry = self._divide(view)
+        if geometry != self._geometry:
+            self._lay_out(geometry)
+        self._paint(view, geometry)
+
+    def scroll_pane(self, pane: Pane, how: str) -> None:
+        """`page_down`, `page_up`, `line_down`, `line_up`, `top`, `bottom`."""
+        lines = self.lines(pane)
+        match how:
+            case "page_down":
+                lines.move_pages(1)
+            case "page_up":
+                lines.move_pages(-1)
+            case "line_down":
+                lines.move_lines(1)
+            case "line_up":
+                lines.move_lines(-1)
+            case "top":
+                lines.move_home()
+            case _:
+                lines.move_end()
+
+    def lines(self, pane: Pane) -> Lines:
+        return self.query_one(f"#{pane}", Lines)
+
+    def panes_shown(self) -> tuple[Pane, ...]:
+        """Those that a key can choose now: below 60 columns, all, since one at a time is shown."""
+        geometry = self._geometry
+        if geometry is None or geometry.timeline_width in (0, geometry.width):
+            return ORDER
+        return tuple(pane for pane in ORDER if pane is Pane.TIMELINE or getattr(geometry, pane))
+
+    def on_resize(self, _: events.Resize) -> None:
+        if self._view is not None:
+            self.show(self._view)
+
+    @on(Lines.Moved)
+    def _scrolled(self, message: Lines.Moved) -> None:
+        message.stop()
+        if message.lines.id in PANES:
+            self._head(Pane(message.lines.id))
+
+    def _divide(self, view: View) -> Geometry:
+        return divide(
+            self.size.width,
+            self.size.height,
+            lanes=strip_rows(view),
+            pane=view.pane,
+            zoomed=view.zoomed,
+            state=True,
+        )
+
+    def _lay_out(self, geometry: Geometry) -> None:
+        """Give each part its cells: on a resize or a zoom, never on a move."""
+        self._geometry = geometry
+        self._shown.clear()
+        for name, rows in {"title": geometry.title, "strip": geometry.strip, "keys": geometry.keys}.items():
+            self._place(self.query_one(f"#{name}"), rows)
+        timeline = self.query_one("#timeline")
+        timeline.styles.width = geometry.timeline_width
+        self._place(timeline, geometry.body if geometry.timeline_width else 0)
+        for pane in PANES:
+            rows = 0 if geometry.timeline_width == geometry.width else getattr(geometry, pane)
+            self._place(self.query_one(f"#{pane}-heading"), int(rows > 0))
+            self._place(self.query_one(f"#{pane}"), rows - 1)
+
+    @staticmethod
+    def _place(widget: Widget, rows: int) -> None:
+        widget.display = rows > 0
+        widget.styles.height = max(1, rows)
+
+    def _paint(self, view: View, geometry: Geometry) -> None:
+        if geometry.title:
+            self._show("title", [title_line(view, geometry.width)])
+        self._show("strip", strip_lines(view, geometry.width, geometry.strip))
+        if geometry.timeline_width:
+            rows = timeline_lines(view, geometry.timeline_width, geometry.body, geometry.durations)
+            cursor = view.timeline.row % geometry.body if view.timeline.steps else None
+            self.query_one("#timeline", Lines).show(strips(rows, geometry.timeline_width), cursor=cursor)
+        for pane in self._panes_laid_out(geometry):
+            self._fill(view, pane, geometry.pane_width)
+        self._show("status", [status_line(view, geometry.width)])
+        if geometry.keys:
+            self._show("keys", [keys_line(geometry.width)])
+
+    @staticmethod
+    def _panes_laid_out(geometry: Geometry) -> Iterator[Pane]:
+        if geometry.timeline_width < geometry.width:
+            yield from (pane for pane in PANES if getattr(geometry, pane))
+
+    def _show(self, name: str, lines: list[Line]) -> None:
+        self.query_one(f"#{name}", Lines).show(strips(lines, self.size.width))
+
+    def _fill(self, view: View, pane: Pane, width: int) -> None:
+        """Make a pane's document, unless it shows it already; a world that lags behind stays as it is."""
+        if view.world is not None and not view.stale:
+            made_from = (
+                view.world, width, pane in view.raw, view.zoomed, view.timeline.running, view.timeline.outline,
+                *((view.diff, view.whole) if pane is Pane.INPUT else ()),
+            )  # fmt: skip
+            if self._shown.get(pane) != made_from:
+                self._shown[pane] = made_from
+                made = content(view, view.world, pane, width)
+                self._labels[pane] = made.label
+                self.lines(pane).show(made.document)
+        self._head(pane)
+
+    def _head(self, pane: Pane) -> None:
+        view, geometry = self._view, self._geometry
+        if view is None or geometry is None:
+            return
+        lines = self.lines(pane)
+        line = heading_line(
+            pane, self._labels.get(pane, ""), lines.position, geometry.pane_width, chosen=view.pane is pane
+        )
+        self.query_one(f"#{pane}-heading", Lines).show(strips([line], geometry.pane_width))
