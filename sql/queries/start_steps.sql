@@ -28,7 +28,7 @@ WITH batch AS (
         agents = CASE WHEN locked.agents IS NULL OR locked.agents <@ r.agents THEN r.agents
                       ELSE r.agents || ARRAY(SELECT agent
                                              FROM batch
-                                             WHERE batch.run_id = r.run_id AND agent <> ALL (r.agents)
+                                             WHERE batch.run_id = r.run_id AND agent IS NOT NULL AND agent <> ALL (r.agents)
                                              GROUP BY agent
                                              ORDER BY min(position)) END
     FROM locked
