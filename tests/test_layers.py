@@ -33,12 +33,6 @@ def test_nothing_of_the_terminal_is_loaded_below_the_app(module: str) -> None:
     assert loaded_by(f"import {module}") & SCREEN == set()
 
 
-def test_the_core_needs_no_database_driver() -> None:
-    assert "psycopg" not in loaded_by(
-        "import stepwell.core.timeline, stepwell.core.codec, stepwell.core.state"
-    )
-
-
 VERSION = """
 import sys
 sys.argv = ["stepwell", "--version"]

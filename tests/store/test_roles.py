@@ -9,6 +9,7 @@ from psycopg import IsolationLevel, sql
 from psycopg.conninfo import make_conninfo
 from psycopg.types.json import Jsonb
 
+import stepwell
 from stepwell.core.world import Moment
 from stepwell.replay import Replayer
 from stepwell.replay.runs import Runs
@@ -126,7 +127,24 @@ def test_a_debugger_is_told_whom_a_move_waits_for_as_far_as_it_may_know(
     assert report.notes == [f"no safe snapshot in 400 ms behind {told} (pid {pid})"]
 
 
-def test_a_recorder_writes_runs_and_steps(recorder: str) -> None:
+def test_a_recorder_records_finishes_and_resumes(recorder: str, debugger: str) -> None:
+    with stepwell.Recorder(recorder) as recording:
+        with recording.run("refund", tags={"tenant": "a"}) as run:
+            assert run.tool(str.upper, "lamp") == "LAMP"
+            run.state({"tries": 1})
+        with pytest.raises(ValueError, match="no order"), recording.resume(run.run_id) as again:
+            again.tool(refuse)
+    runs = Runs(resolve(debugger))
+    found = runs.find("@last")
+    runs.close()
+    assert (found.name, found.status, found.steps, found.unfinished) == ("refund", "failed", 3, 0)
+
+
+def refuse() -> None:
+    raise ValueError("no order")
+
+
+def test_a_recorder_may_read_and_correct_what_it_wrote(recorder: str) -> None:
     add_run(recorder, RUN)
     add_step(recorder, RUN, 1)
     assert (
