@@ -42,6 +42,7 @@ class Located(Message):
 class StepwellApp(App[int]):
     """Opens the list of runs, or one run at once. Returns the exit status, None for 0."""
 
+    TITLE = "stepwell"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []

@@ -32,8 +32,13 @@ class Geometry:
     durations: bool
 
     @property
+    def bar(self) -> int:
+        """Columns of the line between the timeline and the panes."""
+        return int(0 < self.timeline_width < self.width)
+
+    @property
     def pane_width(self) -> int:
-        return self.width - self.timeline_width
+        return self.width - self.timeline_width - self.bar
 
 
 def divide(width: int, height: int, *, lanes: int, pane: Pane, zoomed: bool, state: bool) -> Geometry:
@@ -63,10 +68,9 @@ def divide(width: int, height: int, *, lanes: int, pane: Pane, zoomed: bool, sta
 
 
 def _timeline_width(width: int) -> int:
-    """Its bar at the right included."""
     if width < 80:
-        return 26
-    return min(60, 31 + max(0, width - 80) // 4)
+        return 25
+    return min(60, 30 + (width - 80) // 4)
 
 
 def _panes(body: int, state: bool) -> tuple[int, int, int]:

@@ -183,7 +183,7 @@ def sight_lines(sight: Sight | None) -> list[str]:
     if sight.absent:
         return [f"x prompt {sight.number} holds nothing of this output"]
     lost = sight.length - sight.seen
-    rest = clean(sight.rest[:24])
+    rest = clean(sight.rest[:18])
     return [
         f"x prompt {sight.number} holds {count(sight.seen)} characters of this output",
         f"x {size(lost)} never seen, from {rest} on",

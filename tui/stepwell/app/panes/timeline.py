@@ -21,18 +21,16 @@ def letter(step: StepHead) -> str:
 
 
 def timeline_lines(view: View, width: int, height: int, durations: bool) -> list[Line]:
-    """The page of rows that holds the cursor, a bar at the right of each."""
+    """The page of rows that holds the cursor."""
     timeline = view.timeline
     page = timeline.row // height * height
     rows = timeline.visible[page : page + height]
     digits = max(4, len(str(max((step.number for step in timeline.steps[-1:]), default=0))))
     agents = len(timeline.outline.by_agent) > 1
-    lines = [_line(view, row, width - 1, digits, agents, durations) for row in rows]
+    lines = [_line(view, row, width, digits, agents, durations) for row in rows]
     if not timeline.steps:
-        lines = [(Span(fit("no steps are recorded", width - 1), Role.DIM),)]
-    blank = (Span(" " * (width - 1)),)
-    lines += [blank] * (height - len(lines))
-    return [(*line, Span("|", Role.DIM)) for line in lines]
+        lines = [(Span(fit("no steps are recorded", width), Role.DIM),)]
+    return lines + [(Span(" " * width),)] * (height - len(lines))
 
 
 def _line(view: View, row: Row, width: int, digits: int, agents: bool, durations: bool) -> Line:

@@ -13,9 +13,9 @@ from stepwell.app.panes.content import content
 from stepwell.app.panes.heading import heading_line
 from stepwell.app.panes.strip import strip_lines, strip_rows
 from stepwell.app.panes.timeline import timeline_lines
-from stepwell.app.present import Line
+from stepwell.app.present import Line, Role
 from stepwell.app.view import View
-from stepwell.app.widgets.lines import Lines, strips
+from stepwell.app.widgets.lines import Lines, strips, text_strip
 
 PANES = (Pane.INPUT, Pane.OUTPUT, Pane.STATE)
 ORDER = (Pane.TIMELINE, *PANES)
@@ -43,6 +43,7 @@ class Board(Widget):
         yield Lines(id="strip")
         with Horizontal():
             yield Lines(id="timeline")
+            yield Lines(id="bar")
             with Vertical():
                 for pane in PANES:
                     yield Lines(id=f"{pane}-heading")
@@ -113,9 +114,11 @@ class Board(Widget):
         self._shown.clear()
         for name, rows in {"title": geometry.title, "strip": geometry.strip, "keys": geometry.keys}.items():
             self._place(self.query_one(f"#{name}"), rows)
-        timeline = self.query_one("#timeline")
-        timeline.styles.width = geometry.timeline_width
-        self._place(timeline, geometry.body if geometry.timeline_width else 0)
+        for name, columns in {"timeline": geometry.timeline_width, "bar": geometry.bar}.items():
+            part = self.query_one(f"#{name}", Lines)
+            part.styles.width = columns
+            self._place(part, geometry.body if columns else 0)
+        self.query_one("#bar", Lines).show([text_strip("|", 1, Role.DIM)] * geometry.body)
         for pane in PANES:
             rows = 0 if geometry.timeline_width == geometry.width else getattr(geometry, pane)
             self._place(self.query_one(f"#{pane}-heading"), int(rows > 0))
