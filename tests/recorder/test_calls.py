@@ -2,8 +2,11 @@
 
 import asyncio
 import functools
+import signal
+import threading
 from decimal import Decimal
 from typing import Any
+from unittest.mock import MagicMock
 from uuid import UUID
 
 import psycopg
@@ -455,3 +458,25 @@ def test_a_file_like_result_is_a_value_and_handed_out_as_it_is(run: Run, steps: 
         assert file.read() == "x"
     (row,) = steps(run.run_id)
     assert not isinstance(row["got"], Streamed)
+
+
+def test_a_mock_is_a_value_although_it_can_do_everything(run: Run, steps: Any) -> None:
+    reply = MagicMock()
+    assert run.llm(MagicMock(return_value=reply), model="m") is reply
+    (row,) = steps(run.run_id)
+    assert (row["name"], row["given"]) == ("m", {"model": "m"})
+
+
+def test_an_interruption_while_the_intent_is_committed_means_that_the_call_is_not_made(
+    run: Run, steps: Any, connection: psycopg.Connection[Any]
+) -> None:
+    connection.execute("BEGIN")
+    connection.execute("SELECT FROM agent_runs WHERE run_id = %s FOR UPDATE", (run.run_id,))
+    threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,)).start()
+    threading.Timer(0.4, connection.execute, ("COMMIT",)).start()
+    made: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        run.tool(made.append, 1)
+    assert made == []
+    (row,) = steps(run.run_id)
+    assert row["error"]["type"] == "KeyboardInterrupt"

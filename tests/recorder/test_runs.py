@@ -207,3 +207,27 @@ def test_nothing_configured_means_the_embedded_postgres_whose_tables_are_made(
         assert run.tool(len, "ab") == 2
     assert "using the embedded Postgres" in caplog.text
     assert stepwell_home.exists()
+
+
+def test_what_finish_said_stands_at_the_end_of_the_block(recorder: Recorder, run_row: Any) -> None:
+    with recorder.run() as run:
+        run.finish(ValueError("given up"))
+    assert run_row(run.run_id)["error"]["message"] == "given up"
+
+
+def test_a_run_whose_beginning_is_cancelled_is_not_left_running(recorder: Recorder, connection: Any) -> None:
+    async def begin() -> None:
+        async with recorder.run("cancelled"):
+            raise AssertionError("entered")
+
+    async def main() -> None:
+        task = asyncio.create_task(begin())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    recorder.close()
+    row = connection.execute("SELECT status, error ->> 'type' AS error FROM agent_runs").fetchone()
+    assert row == {"status": "failed", "error": "asyncio.exceptions.CancelledError"}

@@ -25,6 +25,8 @@ class Book:
     """Up to here there may be steps of another process that this one has not seen."""
     opened: int = 0
     """How often it was opened or resumed here and not ended: the number of locks held for it."""
+    inherited: bool = False
+    """Opened by the parent of this forked process; held here too from the first step on."""
     tracker: LoopTracker = field(default_factory=LoopTracker)
 
     def note(self, number: int) -> None:
@@ -52,6 +54,7 @@ def write(connection: Connection[Any], intents: Sequence[Intent], books: Books) 
 
     Raises what psycopg raises, with nothing done and nothing settled.
     """
+    _hold_inherited(connection, intents, books)
     requests = _requests(intents, books)
     cursors = [connection.cursor(binary=True) for _ in requests]
     if len(requests) == 1:
@@ -67,6 +70,14 @@ def write(connection: Connection[Any], intents: Sequence[Intent], books: Books) 
     for request, cursor in zip(requests, cursors, strict=True):
         again += request.answer(cursor)
     return again
+
+
+def _hold_inherited(connection: Connection[Any], intents: Sequence[Intent], books: Books) -> None:
+    for run_id in {intent.row.run_id for intent in intents if isinstance(intent, StartStep)}:
+        book = books.get(run_id)
+        if book is not None and book.inherited:
+            writing.hold_runs(connection, [run_id])
+            book.opened, book.inherited = 1, False
 
 
 def _requests(intents: Sequence[Intent], books: Books) -> list[_Request]:
@@ -155,6 +166,8 @@ def _count(intent: FinishStep, books: Books) -> None:
 
 def _starting(intents: Sequence[StartStep], books: Books) -> _Request:
     rows = [_start_row(intent, _book(books, intent.row.run_id)) for intent in intents]
+    for intent, row in zip(intents, rows, strict=True):
+        intent.sent = row
 
     def answer(cursor: Cursor[Any]) -> list[Intent]:
         again: list[Intent] = []

@@ -87,28 +87,30 @@ async def _await(step: Step, awaitable: Awaitable[Any]) -> Any:
 
 
 def _hand_out(step: Step, result: Any) -> Any:
-    if _has(result, "__next__") and not _is_readable(result):
-        return RecordedStream(result, Tape(step))
-    if _has(result, "__anext__"):
-        return RecordedAsyncStream(result, Tape(step))
-    if inspect.isawaitable(result):
-        return _await(step, result)
-    # A model call that returns a context manager has not called the model yet: its block does.
-    if step.kind == LLM_CALL and _has(result, "__enter__", "__exit__"):
-        return RecordedManager(result, Tape(step))
-    if step.kind == LLM_CALL and _has(result, "__aenter__", "__aexit__"):
-        return RecordedAsyncManager(result, Tape(step))
+    if not _is_value(result):
+        if _has(result, "__next__"):
+            return RecordedStream(result, Tape(step))
+        if _has(result, "__anext__"):
+            return RecordedAsyncStream(result, Tape(step))
+        if inspect.isawaitable(result):
+            return _await(step, result)
+        # A model call that returns a context manager has not called the model yet: its block does.
+        if step.kind == LLM_CALL and _has(result, "__enter__", "__exit__"):
+            return RecordedManager(result, Tape(step))
+        if step.kind == LLM_CALL and _has(result, "__aenter__", "__aexit__"):
+            return RecordedAsyncManager(result, Tape(step))
     step.finish(result)
     return result
 
 
 async def _hand_out_async(step: Step, result: Any) -> Any:
-    if _has(result, "__anext__"):
-        return RecordedAsyncStream(result, Tape(step))
-    if _has(result, "__next__") and not _is_readable(result):
-        return RecordedStream(result, Tape(step))
-    if step.kind == LLM_CALL and _has(result, "__aenter__", "__aexit__"):
-        return RecordedAsyncManager(result, Tape(step))
+    if not _is_value(result):
+        if _has(result, "__anext__"):
+            return RecordedAsyncStream(result, Tape(step))
+        if _has(result, "__next__"):
+            return RecordedStream(result, Tape(step))
+        if step.kind == LLM_CALL and _has(result, "__aenter__", "__aexit__"):
+            return RecordedAsyncManager(result, Tape(step))
     await step.afinish(result)
     return result
 
@@ -117,6 +119,7 @@ def _has(value: object, *names: str) -> bool:
     return all(hasattr(type(value), name) for name in names)
 
 
-def _is_readable(value: object) -> bool:
-    """Files and cursors can be iterated, but are read in other ways too: they are values, not streams."""
-    return hasattr(type(value), "read") or hasattr(type(value), "fetchone")
+def _is_value(value: object) -> bool:
+    """Files and cursors can be iterated, but are read in other ways too; mocks can do everything."""
+    kind = type(value)
+    return hasattr(kind, "read") or hasattr(kind, "fetchone") or kind.__module__ == "unittest.mock"

@@ -127,7 +127,7 @@ class StartStep(Intent):
     same without a base.
     """
 
-    __slots__ = ("base", "number", "row", "whole")
+    __slots__ = ("base", "number", "row", "sent", "whole")
 
     def __init__(
         self,
@@ -138,6 +138,8 @@ class StartStep(Intent):
         super().__init__()
         self.row, self.base, self.whole = row, base, whole
         self.number: int | None = None
+        self.sent: Start | None = None
+        """The row as it was sent last."""
 
     @property
     def size(self) -> int:  # type: ignore[override]  # a constant for the small ones, counted here

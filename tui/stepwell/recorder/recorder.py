@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Literal
 from uuid import UUID, uuid4
-from weakref import WeakSet
 
 import psycopg
 from psycopg import Connection
@@ -17,11 +15,11 @@ from stepwell.core.codec import encode, parse
 from stepwell.core.codec.text import clean
 from stepwell.errors import DatabaseError, EncodingError, NotFoundError, UsageError
 from stepwell.recorder import clock
-from stepwell.recorder.failures import cause
-from stepwell.recorder.intents import OpenRun, ResumeRun
+from stepwell.recorder.failures import cause, failure
+from stepwell.recorder.intents import EndRun, OpenRun, ResumeRun
 from stepwell.recorder.run import Run, options
 from stepwell.recorder.trail import Trail
-from stepwell.recorder.writer import CLOSE_TIMEOUT, Writer
+from stepwell.recorder.writer import Writer
 from stepwell.store import writing
 from stepwell.store.connect import Target, connect, resolve
 from stepwell.store.migrate import migrate
@@ -53,7 +51,6 @@ class Recorder:
             connect(self._target).close()  # starts it
             migrate(self._target.conninfo)
         self._writer = Writer(self._connect, self._connect())
-        _recorders.add(self)
 
     def _connect(self) -> Connection[Any]:
         return _open(self._target, self._durable)
@@ -112,7 +109,11 @@ class Opening:
     def open(self) -> Run:
         """Begin it. Raises RecordingError, UsageError the second time."""
         self._submit()
-        self._intent.wait()
+        try:
+            self._intent.wait()
+        except BaseException as error:
+            self._take_back(error)
+            raise
         return self._opened()
 
     def __enter__(self) -> Run:
@@ -126,7 +127,11 @@ class Opening:
 
     async def __aenter__(self) -> Run:
         self._submit()
-        await self._intent.wait_async()
+        try:
+            await self._intent.wait_async()
+        except BaseException as error:
+            self._take_back(error)
+            raise
         return await self._opened().__aenter__()
 
     async def __aexit__(
@@ -139,6 +144,13 @@ class Opening:
         if self._intent.settled:
             raise UsageError("this run was begun already; each `with` needs a `recorder.run(…)` of its own")
         self._writer.submit(self._intent)
+
+    def _take_back(self, error: BaseException) -> None:
+        """Interrupted while the run was being begun: it ends with that, and nobody waits for it."""
+        if self._intent.error is None:
+            ending = EndRun(self._intent.run_id, "failed", clock.now(), failure(error))
+            ending.watched = False
+            self._writer.submit(ending)
 
     def _opened(self) -> Run:
         intent = self._intent
@@ -177,15 +189,3 @@ def _open(target: Target, durable: bool) -> Connection[Any]:
         connection.close()
         raise
     return connection
-
-
-_recorders: WeakSet[Recorder] = WeakSet()
-
-
-def _close_all() -> None:
-    """At the end of the interpreter: what was submitted is committed, as long as that takes no unreasonable time."""
-    for recorder in list(_recorders):
-        recorder._writer.close(CLOSE_TIMEOUT)
-
-
-atexit.register(_close_all)

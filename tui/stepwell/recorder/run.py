@@ -32,8 +32,8 @@ class _Options(NamedTuple):
 class Run:
     """Records the steps of one run. Usable from any thread, task and forked process.
 
-    `with run:` (or `async with`) ends it: `ok`, or `failed` with what was raised. Views of the same run, made by
-    `named` and `agent`, say who takes a step and under what name.
+    `with run:` (or `async with`) ends it: `ok`, or `failed` with what was raised, unless `finish` did before.
+    Views of the same run, made by `named` and `agent`, say who takes a step and under what name.
     """
 
     def __init__(self, trail: Trail, options: _Options) -> None:
@@ -153,6 +153,8 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._leave()
+        if self.trail.ended:
+            return
         try:
             self.finish(error)
         except RecordingError as problem:
@@ -165,6 +167,8 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._leave()
+        if self.trail.ended:
+            return
         try:
             await self.afinish(error)
         except RecordingError as problem:

@@ -45,7 +45,7 @@ class Step:
             None if name is None else storable(name),
             parent,
             seed if type(seed) is int and seed in _SEEDS else None,
-            clock.now(),
+            0,
             encoded.plain,
             encoded.exact,
         )
@@ -58,6 +58,7 @@ class Step:
 
     def begin(self) -> None:
         """Commit the intent. Raises RecordingError, and then the call must not be made."""
+        self._intent.row = self._intent.row._replace(started_at=clock.now())
         self._run.trail.writer.submit(self._intent)
         try:
             self._intent.wait()
@@ -70,6 +71,7 @@ class Step:
         self._tick = clock.tick()
 
     async def abegin(self) -> None:
+        self._intent.row = self._intent.row._replace(started_at=clock.now())
         self._run.trail.writer.submit(self._intent)
         try:
             await self._intent.wait_async()

@@ -23,6 +23,8 @@ class Trail:
     def __init__(self, writer: Writer, run_id: UUID, started_at: int) -> None:
         self.writer = writer
         self.run_id = run_id
+        self.ended = False
+        """Whether somebody has said how the run ended."""
         self._started_at = started_at
         self._tick = clock.tick()
         self._begin()
@@ -67,6 +69,7 @@ class Trail:
 
     def ending(self, status: str, failure: str | None) -> EndRun:
         """The end of the run, still to be submitted."""
+        self.ended = True
         finished_at = self._started_at + clock.since(self._tick)
         return EndRun(self.run_id, status, finished_at, failure)
 

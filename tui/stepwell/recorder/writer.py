@@ -4,6 +4,7 @@ Whoever asks waits until its own intent is committed, so nothing is lost and man
 tried again alone, so that an intent fails only by itself.
 """
 
+import atexit
 import contextlib
 import os
 import random
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
+from weakref import WeakSet
 
 import psycopg
 from psycopg import Connection
@@ -33,6 +35,7 @@ PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
 CLOSE_TIMEOUT = 30
 """Seconds that the end of the process waits for what is still to be committed."""
 
+_writers: "WeakSet[Writer]" = WeakSet()
 _inherited: list[Connection[Any]] = []
 """Connections of a parent process: they must be neither used nor closed, so they are kept from collection."""
 
@@ -50,10 +53,11 @@ class Writer:
         self._down = False
         self._begin()
         forks.register(self)
+        _writers.add(self)
 
     def _begin(self) -> None:
         self._queue: SimpleQueue[Intent | None] = SimpleQueue()
-        self._starting = threading.Lock()
+        self._starting = threading.RLock()  # a stream that is collected may submit from anywhere
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -62,6 +66,8 @@ class Writer:
         closed = self._closed
         self._begin()
         self._closed = closed
+        for book in self._books.values():
+            book.opened, book.inherited = 0, True
         if self._connection is not None:
             _disown(self._connection)
             self._connection = None
@@ -191,7 +197,7 @@ class Writer:
     def _was_committed(
         self, connection: Connection[Any], intent: StartStep, taken: set[tuple[object, int]]
     ) -> bool:
-        row = intent.row
+        row = intent.sent or intent.row
         book = self._books.get(row.run_id)
         for number in writing.find_started(connection, row, book.last if book else 0):
             if (row.run_id, number) not in taken:
@@ -237,3 +243,12 @@ def _disown(connection: Connection[Any]) -> None:
     _inherited.append(connection)
     with contextlib.suppress(psycopg.Error, OSError):
         os.close(connection.fileno())
+
+
+def _close_all() -> None:
+    """At the end of the interpreter: what was submitted is committed, unless that takes unreasonably long."""
+    for writer in list(_writers):
+        writer.close(CLOSE_TIMEOUT)
+
+
+atexit.register(_close_all)
