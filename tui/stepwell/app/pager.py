@@ -40,7 +40,7 @@ def pager_command(env: Mapping[str, str]) -> list[str] | str:
     except ValueError as problem:
         return f"PAGER cannot be read: {problem}"
     if not command or shutil.which(command[0], path=env.get("PATH")) is None:
-        return f"no pager {clean(command[0]) if command else wanted!r}: set PAGER, or install less"
+        return f"no pager {clean(command[0] if command else wanted)}: set PAGER, or install less"
     if os.path.basename(command[0]) == "less":
         # With -F, as many have it for git, less ends at once where the text is short.
         command.insert(1, "-+F")

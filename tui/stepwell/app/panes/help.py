@@ -11,9 +11,9 @@ from stepwell.app.present import Line, Role, Span, fit, wrap
 GROUPS = {
     "Move": ("move", "open", "select"),
     "Stop and find": ("choose", "breakpoints", "hit", "prompt", "failed", "follow"),
-    "Look": ("pane", "scroll", "toggle", "help", "redraw"),
+    "Look": ("pane", "scroll", "switch", "help", "redraw"),
     "Take along": ("copy", "pager"),
-    "Change": ("switch", "delete", "add"),
+    "Change": ("enable", "delete", "add"),
     "Leave": ("cancel", "close"),
 }
 """Headings, and the names of the actions under each."""
@@ -21,7 +21,7 @@ NAMES = {
     "pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "slash": "/", "delete": "Del",
 }  # fmt: skip
 TWO_COLUMNS = 110
-_KEYS, _DESCRIPTION = 17, 22
+_KEYS, _DESCRIPTION, _LEAST_MORE = 17, 24, 30
 
 
 class Entry(NamedTuple):
@@ -92,24 +92,17 @@ def _section(heading: str, found: Sequence[Entry], width: int) -> list[Line]:
 
 
 def _entry(entry: Entry, width: int) -> Iterable[Line]:
-    """Keys, description, and what more there is to say, wrapped under itself."""
-    keys = min(_KEYS, max(8, width // 4))
-    head = min(_DESCRIPTION, width - keys) if entry.description else 0
-    room = width - keys - head
-    if room < 12:
-        yield _keys(entry, keys), Span(fit(entry.description or entry.more, width - keys))
-        return
-    for position, words in enumerate(wrap(entry.more, room)):
+    """Keys, description, and what more there is to say, wrapped under itself; run together in few cells."""
+    column = _DESCRIPTION if entry.description and width - _KEYS - _DESCRIPTION >= _LEAST_MORE else 0
+    more = entry.more if column or not entry.description else f"{entry.description}: {entry.more}"
+    room = max(1, width - _KEYS - column)
+    for position, words in enumerate(wrap(more, room)):
         first = position == 0
         yield (
-            _keys(entry, keys) if first else Span(" " * keys),
-            Span(fit(entry.description if first else "", head)),
-            Span(fit(words.rstrip(), room), Role.DIM),
+            Span(fit(f" {entry.keys}" if first else "", _KEYS - 1) + " ", Role.KEY),
+            Span(fit(entry.description if first else "", column)),
+            Span(fit(words.rstrip(), room), Role.DIM if column else Role.PLAIN),
         )
-
-
-def _keys(entry: Entry, width: int) -> Span:
-    return Span(fit(f" {entry.keys}", width - 1) + " ", Role.KEY)
 
 
 def _beside(sections: Sequence[list[Line]], width: int) -> list[Line]:

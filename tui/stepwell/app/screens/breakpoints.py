@@ -22,7 +22,7 @@ from stepwell.errors import UsageError
 BREAKPOINTS = [
     key("j,down,n", "select(1)", "breakpoints-down", "down", "next breakpoint"),
     key("k,up,p", "select(-1)", "breakpoints-up", "up", "previous breakpoint"),
-    key("enter,space", "switch", "breakpoints-switch", "on / off", "the selected one stays in the list"),
+    key("enter,space", "enable", "breakpoints-enable", "on / off", "the selected one stays in the list"),
     key("d,delete", "delete", "breakpoints-delete", "delete", "the selected one"),
     key("a", "add", "breakpoints-add", "add", "name:TOOL, type:STEP_TYPE, error, lap:2"),
     key("question_mark", "help", "breakpoints-help", "keys", "all of them"),
@@ -93,7 +93,7 @@ class BreakpointsScreen(Screen[tuple[Breakpoint, ...]]):
         self.selected += by
         self._show()
 
-    def action_switch(self) -> None:
+    def action_enable(self) -> None:
         if self.points:
             self.points = switched(self.points, self.points[self.selected].condition)
             point = self.points[self.selected]

@@ -151,6 +151,8 @@ class Prompt(Horizontal):
         self.display = True
         self._line.can_focus = True
         self._line.focus()
+        if text:
+            self.call_after_refresh(self._show_end)
 
     def close(self) -> None:
         """Hide it, and give the keys back to what had them."""
@@ -158,6 +160,12 @@ class Prompt(Horizontal):
         self.display = False
         self._line.can_focus = False
         self.screen.set_focus(self._focused)
+
+    def _show_end(self) -> None:
+        """Scroll to the cursor: before the first layout there is no width to scroll in."""
+        line = self._line
+        at, line.cursor_position = line.cursor_position, 0
+        line.cursor_position = at
 
     @property
     def _line(self) -> _Line:
