@@ -1,5 +1,7 @@
 """The jobs of the debugger's worker: open a run, move in it, search it, look for what a live run has gained."""
 
+import time
+from collections.abc import Callable
 from uuid import UUID
 
 from textual.message import Message
@@ -19,8 +21,8 @@ POLLED = ("running", "died", "unknown")
 class Mover:
     """Used by one worker thread only, except `cancel` and `interval`."""
 
-    def __init__(self, target: Target, run_id: UUID) -> None:
-        self._replayer = Replayer(target, run_id)
+    def __init__(self, target: Target, run_id: UUID, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._replayer = Replayer(target, run_id, clock)
         self._run: RunHead | None = None
         self._steps: dict[int, StepHead] = {}
         """Steps not yet finished, by number."""

@@ -24,12 +24,13 @@ T = TypeVar("T")
 class Replayer:
     """Replays one run over one connection, which is opened when first needed and never left in a transaction.
 
-    Not for several threads at once, except `cancel`.
+    Not for several threads at once, except `cancel`. `clock` gives the seconds by which moves are timed.
     """
 
-    def __init__(self, target: Target, run_id: UUID) -> None:
+    def __init__(self, target: Target, run_id: UUID, clock: Callable[[], float] = time.perf_counter) -> None:
         self.run_id = run_id
         self._reader = Reader(target)
+        self._clock = clock
 
     def run(self) -> RunHead:
         """The run's row as it is now. Raises NotFoundError where it is gone."""
@@ -57,11 +58,12 @@ class Replayer:
 
         Raises DatabaseError where the database cannot be read even after reconnecting once.
         """
-        started = time.perf_counter()
+        started = self._clock()
         (head, payload, parts), report = self._read(lambda c: _read_world(c, self.run_id, number, moment))
         # Rolled back by now: what follows keeps no transaction waiting.
         folded = fold(_state_steps(parts.states), number)
-        return _assemble(self.run_id, head, payload, moment, parts, folded, report, started)
+        seconds = self._clock() - started
+        return _assemble(self.run_id, head, payload, moment, parts, folded, report, seconds)
 
     def cancel(self) -> None:
         """Stop what is running, from another thread; the move then raises DatabaseError."""
@@ -95,7 +97,7 @@ def _assemble(
     parts: Parts,
     folded: Folded,
     report: Report,
-    started: float,
+    seconds: float,
 ) -> World:
     answers = parts.answers
     running = sorted(n for row in answers for n in row["running"] or () if n != head.number)
@@ -115,7 +117,7 @@ def _assemble(
         clock=(head.finished if moment is Moment.AFTER else head.started) or head.time,
         replay=Replay(
             isolation=report.isolation,
-            milliseconds=(time.perf_counter() - started) * 1000,
+            milliseconds=seconds * 1000,
             steps=sum(row["steps"] for row in answers),
             state_steps=folded.count,
             ordered_by="finish" if any(row["ordered"] for row in answers) else "number",

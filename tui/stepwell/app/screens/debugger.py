@@ -15,6 +15,7 @@ from stepwell.app.commanding import run_command
 from stepwell.app.geometry import Pane
 from stepwell.app.memory import Memory
 from stepwell.app.messages import OpenAddress
+from stepwell.app.mover import Mover
 from stepwell.app.moving import MOVES, search_hit
 from stepwell.app.pager import page
 from stepwell.app.pane_text import address_text, pane_lines, value_text
@@ -36,8 +37,8 @@ class DebuggerScreen(ReplayingScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.DEBUGGER]
 
-    def __init__(self, target: Target, start: Start, memory: Memory) -> None:
-        super().__init__(target, start, memory)
+    def __init__(self, target: Target, start: Start, memory: Memory, mover: Mover | None = None) -> None:
+        super().__init__(target, start, memory, mover)
         self.pending = Pending()
 
     def on_key(self, event: events.Key) -> None:

@@ -34,16 +34,16 @@ class Start:
 
 
 class ReplayingScreen(Screen[None]):
-    """Everything that it knows is in `view`; everything slow is done by `worker`."""
+    """Everything that it knows is in `view`; everything slow is done by `worker`, by means of `mover`."""
 
     AUTO_FOCUS = ""
 
-    def __init__(self, target: Target, start: Start, memory: Memory) -> None:
+    def __init__(self, target: Target, start: Start, memory: Memory, mover: Mover | None = None) -> None:
         super().__init__()
         self.start = start
         self.memory = memory
         self.view: View | None = None
-        self.mover = Mover(target, start.run.run_id)
+        self.mover = mover or Mover(target, start.run.run_id)
         self.worker = Worker(self.post_message, self.mover.close, self.mover.poll, self.mover.interval)
 
     def compose(self) -> ComposeResult:
