@@ -1,6 +1,6 @@
 """The title above and the status below: one line each, and each tells the truth."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from stepwell.app.present import Line, Role, Span, cells, clean, clock, count, fit
 from stepwell.app.view import View
@@ -8,23 +8,38 @@ from stepwell.core.steps import RunHead
 from stepwell.core.world import Moment, World
 
 READ_ONLY = "READ ONLY"
+SHORTEST_NAME = 12
+"""Cells that the name of a run has at least."""
 
 
 def title_line(view: View, width: int) -> Line:
-    """`refund-triage 7f3a  FAILED MaxTurns  loop 24 laps from 5      agents@db1 READ ONLY`"""
+    """`refund-triage 7f3a  FAILED MaxTurns  loop 24 laps from 5      agents@db1 READ ONLY`
+
+    A long name gives way to what comes after it, the database to what comes before it.
+    """
     run = view.timeline.run
     role = Role.ERROR if run.status in ("failed", "died") else Role.HEADING
-    spans = [
-        Span(f"{clean(run.name) if run.name else 'run'} {view.short_id}  ", Role.HEADING),
+    rest = [
+        Span(f" {view.short_id}  ", Role.HEADING),
         Span(" ".join(filter(None, (run.status.upper(), *_why(run)))), role),
+        *_shape(view),
     ]
-    loops = view.timeline.loops
-    if loops:
-        loop = max(loops, key=lambda found: found.laps)
-        spans.append(Span(f"  loop {loop.laps} laps from {loop.first}", Role.HEADING))
-    if len(view.timeline.outline.by_agent) > 1:
-        spans.append(Span(f"  {len(view.timeline.outline.by_agent)} agents"))
-    return ends(spans, [Span(f"{clean(view.where)} {READ_ONLY}", Role.DIM)], width)
+    room = max(SHORTEST_NAME, width - sum(cells(span.text) for span in rest))
+    name = clean(run.name) if run.name else "run"
+    spans = [Span(fit(name, room) if cells(name) > room else name, Role.HEADING), *rest]
+    left = sum(cells(span.text) for span in spans)
+    where = f"{clean(view.where)} {READ_ONLY}"
+    return ends(spans, [Span(where if left + cells(where) + 2 <= width else READ_ONLY, Role.DIM)], width)
+
+
+def _shape(view: View) -> Iterator[Span]:
+    """Loops and agents, where there are any to speak of."""
+    if view.timeline.loops:
+        loop = max(view.timeline.loops, key=lambda found: found.laps)
+        yield Span(f"  loop {loop.laps} laps from {loop.first}", Role.HEADING)
+    agents = len(view.timeline.outline.by_agent)
+    if agents > 1:
+        yield Span(f"  {agents} agents")
 
 
 def _why(run: RunHead) -> list[str]:

@@ -7,6 +7,8 @@ from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL, StepHead
 from stepwell.core.timeline import BREAKPOINT
 
 LETTERS = {LLM_CALL: "L", TOOL_CALL: "T", STATE_UPDATE: "S"}
+WIDE = 40
+"""Below so many columns the steps of a swarm show who took them rather than how long they took."""
 _DEPTH = 6
 """So many levels of nesting are drawn."""
 
@@ -27,6 +29,7 @@ def timeline_lines(view: View, width: int, height: int, durations: bool) -> list
     rows = timeline.visible[page : page + height]
     digits = max(4, len(str(max((step.number for step in timeline.steps[-1:]), default=0))))
     agents = len(timeline.outline.by_agent) > 1
+    durations = durations and (not agents or width >= WIDE)
     lines = [_line(view, row, width, digits, agents, durations) for row in rows]
     if not timeline.steps:
         lines = [(Span(fit("no steps are recorded", width), Role.DIM),)]
@@ -60,7 +63,7 @@ def _name(step: StepHead, row: Row, agents: bool, width: int) -> str:
     indent = "|" * min(row.depth, _DEPTH) + ("- " if row.depth else "")
     text = clean(step.name) if step.name else {STATE_UPDATE: "state"}.get(step.type, clean(step.type))
     if agents:
-        lane = max(4, min(12, width // 3))
+        lane = max(6, min(12, width // 3))
         own = fit(indent + clean(step.agent or "-"), lane)
         return own + " " + fit(text, width - lane - 1 - len(more)) + more
     return fit(indent + text, width - len(more)) + more
