@@ -1,0 +1,188 @@
+"""The debugger under a pilot's keys: open a run, press, wait until it has settled, look."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
+
+from textual.pilot import Pilot
+
+import stepwell.app
+from stepwell.app.app import StepwellApp
+from stepwell.app.geometry import Pane
+from stepwell.app.memory import Memory
+from stepwell.app.messages import Moved
+from stepwell.app.mover import Mover
+from stepwell.app.screens.debugger import DebuggerScreen, Start
+from stepwell.app.view import View
+from stepwell.app.widgets.lines import Lines
+from stepwell.core.address import parse_address
+from stepwell.core.world import Moment
+from stepwell.replay.runs import Runs
+from stepwell.settings import paths
+from stepwell.store.connect import resolve
+
+NAMES = {
+    "%": "percent_sign", "!": "exclamation_mark", "[": "left_square_bracket", "]": "right_square_bracket",
+    ":": "colon", "/": "slash", ".": "full_stop", ";": "semicolon", "'": "apostrophe", "<": "less_than_sign",
+    ">": "greater_than_sign", "?": "question_mark", " ": "space", "@": "at", "+": "plus", "-": "minus",
+}  # fmt: skip
+"""What Textual calls the keys whose character is not their name."""
+
+
+def keys(typed: str) -> list[str]:
+    """`12n` as three keys; `<tab>` stands for a key with a name."""
+    found: list[str] = []
+    rest = typed
+    while rest:
+        end = rest.find(">") if rest[0] == "<" and rest[1:2].isalpha() else -1
+        if end > 0:
+            found.append(rest[1:end])
+            rest = rest[end + 1 :]
+        else:
+            found.append(NAMES.get(rest[0], rest[0]))
+            rest = rest[1:]
+    return found
+
+
+class CountingMover(Mover):
+    """Counts the moves that were really replayed."""
+
+    moves = 0
+
+    def move(self, number: int, moment: Moment) -> Moved:
+        self.moves += 1
+        return super().move(number, moment)
+
+
+class Debugging:
+    """A debugger that is open."""
+
+    def __init__(self, app: StepwellApp, pilot: Pilot[int]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    @property
+    def screen(self) -> DebuggerScreen:
+        """The debugger on top of the stack, or the one below the screen that is."""
+        return [screen for screen in self.app.screen_stack if isinstance(screen, DebuggerScreen)][-1]
+
+    @property
+    def view(self) -> View:
+        assert self.screen.view is not None
+        return self.screen.view
+
+    @property
+    def number(self) -> int:
+        """The number of the step at the cursor."""
+        assert self.view.timeline.current is not None
+        return self.view.timeline.current.number
+
+    @property
+    def status(self) -> str:
+        return self.rows("status")[0]
+
+    def pane(self, pane: Pane) -> str:
+        return "\n".join(self.rows(pane))
+
+    def heading(self, pane: Pane) -> str:
+        return self.rows(f"{pane}-heading")[0]
+
+    def rows(self, name: str) -> list[str]:
+        """What a part of the screen shows; nothing where it is left out."""
+        lines = self.screen.query_one(f"#{name}", Lines)
+        shown = range(lines.size.height) if lines.display else range(0)
+        return [lines.render_line(y).text.rstrip() for y in shown]
+
+    @property
+    def text(self) -> str:
+        """The whole screen on top, as a terminal would have it."""
+        return "\n".join(strip.text.rstrip() for strip in self.app.screen._compositor.render_strips())
+
+    async def press(self, typed: str) -> None:
+        """Press keys (see `keys`), then wait until what is shown is what was asked for last."""
+        await self.pilot.press(*keys(typed))
+        await self.settle()
+
+    async def settle(self) -> None:
+        await self.pilot.pause()
+        await self.until(lambda: not isinstance(self.app.screen, DebuggerScreen) or self.app.screen.settled)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait for what another thread or the server brings about; fail after a while."""
+        for _ in range(1000):
+            await self.pilot.pause(0.01)
+            if condition():
+                await self.pilot.pause()
+                return
+        raise AssertionError(f"it never came about; on the screen:\n{self.text}")
+
+
+Act = Callable[[Debugging], Awaitable[None]]
+
+
+class DebuggerApp(StepwellApp):
+    """The app as `stepwell RUN:STEP` opens it, with a mover of the test's own if it has one."""
+
+    CSS_PATH = str(Path(stepwell.app.__file__).with_name("app.tcss"))
+
+    def __init__(self, dsn: str, run: UUID, step: int | None = None, mover: Mover | None = None) -> None:
+        target = resolve(dsn)
+        address = parse_address(str(run) if step is None else f"{run}:{step}")
+        runs = Runs(target)
+        try:
+            self.opened = Start(runs.find(str(run)), address)
+        finally:
+            runs.close()
+        super().__init__(target, Memory(paths().state), self.opened)
+        self._mover = mover
+
+    def on_mount(self) -> None:
+        self.push_screen(DebuggerScreen(self.target, self.opened, self.memory, self._mover), self._leave)
+
+
+def debug(
+    dsn: str,
+    run: UUID,
+    act: Act,
+    *,
+    step: int | None = None,
+    size: tuple[int, int] = (80, 24),
+    mover: Mover | None = None,
+) -> DebuggerApp:
+    """Open a run in an app without a terminal and do something with it; the app, which has ended."""
+    app = DebuggerApp(dsn, run, step, mover)
+
+    async def drive() -> None:
+        async with app.run_test(size=size) as pilot:
+            debugging = Debugging(app, pilot)
+            await debugging.until(lambda: debugging.screen.view is not None)
+            await debugging.settle()
+            await act(debugging)
+
+    asyncio.run(drive())
+    return app
+
+
+class Seen(NamedTuple):
+    """What is to be seen after some keys."""
+
+    number: int
+    status: str
+    text: str
+    view: View
+
+
+def pressed(
+    dsn: str, run: UUID, typed: str, *, step: int | None = None, size: tuple[int, int] = (80, 24)
+) -> Seen:
+    """Open a run at a step, press keys, look."""
+    seen: list[Seen] = []
+
+    async def act(debugging: Debugging) -> None:
+        await debugging.press(typed)
+        seen.append(Seen(debugging.number, debugging.status, debugging.text, debugging.view))
+
+    debug(dsn, run, act, step=step, size=size)
+    return seen[0]
