@@ -43,8 +43,9 @@ def call(run: Run, kind: str, fn: Callable[..., Any], args: tuple[Any, ...], kwa
 
 def _step(run: Run, kind: str, shape: Shape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
     given = arguments(shape, args, kwargs)
-    name = run.step_name or (model_of(given, shape) if kind == LLM_CALL else shape.name)
-    seed = run.seed if run.seed is not None else given.get("seed", run.run_seed)
+    own = run.options
+    name = own.name or (model_of(given, shape) if kind == LLM_CALL else shape.name)
+    seed = given.get("seed", own.run_seed) if own.seed is None else own.seed
     return Step(run, kind, name, given, seed)
 
 

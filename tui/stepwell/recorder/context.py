@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
 
 if TYPE_CHECKING:
     from stepwell.recorder.run import Run
@@ -29,8 +30,10 @@ def current_run() -> Run | None:
     return None if frame is None else frame.run
 
 
-def current_frame() -> Frame | None:
-    return _current.get()
+def parent_in(run_id: UUID) -> int | None:
+    """The step of this run that the code is inside of, if any; a step of another run is no parent."""
+    frame = _current.get()
+    return frame.step if frame is not None and frame.run.run_id == run_id else None
 
 
 def enter(frame: Frame) -> Token[Frame | None]:

@@ -16,12 +16,11 @@ log = logging.getLogger("stepwell")
 class Intent:
     """One request. Settled once, by the writer's thread; waited for in a thread or in a task."""
 
-    __slots__ = ("_lock", "_waiter", "error", "resent", "settled", "watched")
+    __slots__ = ("_lock", "_waiter", "error", "resent", "settled", "size", "watched")
 
-    size = 0
-    """Roughly how many bytes it sends."""
-
-    def __init__(self) -> None:
+    def __init__(self, size: int = 0) -> None:
+        """`size` is roughly how many bytes it sends."""
+        self.size = size
         self.settled = False
         self.error: RecordingError | None = None
         self.watched = True
@@ -135,15 +134,11 @@ class StartStep(Intent):
         base: "StartStep | None" = None,
         whole: Callable[[], tuple[Encoded, Encoded]] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(len(row.input) + len(row.input_exact or ""))
         self.row, self.base, self.whole = row, base, whole
         self.number: int | None = None
         self.sent: Start | None = None
         """The row as it was sent last."""
-
-    @property
-    def size(self) -> int:  # type: ignore[override]  # a constant for the small ones, counted here
-        return len(self.row.input) + len(self.row.input_exact or "")
 
     def settle(self, error: RecordingError | None = None) -> None:
         self.base = self.whole = None  # else every state would keep all those before it
@@ -161,13 +156,9 @@ class FinishStep(Intent):
     __slots__ = ("agent", "counted", "name", "row")
 
     def __init__(self, row: Finish, agent: str | None, name: str | None) -> None:
-        super().__init__()
+        super().__init__(len(row.output or "") + len(row.output_exact or ""))
         self.row, self.agent, self.name = row, agent, name
         self.counted = False
-
-    @property
-    def size(self) -> int:  # type: ignore[override]  # a constant for the small ones, counted here
-        return len(self.row.output or "") + len(self.row.output_exact or "")
 
     def describe(self) -> str:
         return f"the outcome of step {self.row.step_number} of run {self.row.run_id} was not recorded"

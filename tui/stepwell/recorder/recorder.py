@@ -17,7 +17,7 @@ from stepwell.errors import DatabaseError, EncodingError, NotFoundError, UsageEr
 from stepwell.recorder import clock
 from stepwell.recorder.failures import cause, failure
 from stepwell.recorder.intents import EndRun, OpenRun, ResumeRun
-from stepwell.recorder.run import Run, options
+from stepwell.recorder.run import Options, Run
 from stepwell.recorder.trail import Trail
 from stepwell.recorder.writer import Writer
 from stepwell.store import writing
@@ -62,7 +62,7 @@ class Recorder:
 
         `tags` are JSON values to find the run by; `seed` is recorded with each step that has none of its own.
         """
-        return Opening(self._writer, _opening(name, tags), options(seed))
+        return Opening(self._writer, _opening(name, tags), Options(run_seed=seed))
 
     def start(
         self, name: str | None = None, *, tags: Mapping[str, object] | None = None, seed: int | None = None
@@ -84,7 +84,7 @@ class Recorder:
         intent.wait()
         if not intent.found:
             raise NotFoundError(f"no run {run_id} to resume; list them: stepwell runs")
-        return Run(Trail(self._writer, intent.run_id, clock.now()), options(None))
+        return Run(Trail(self._writer, intent.run_id, clock.now()), Options())
 
     def close(self) -> None:
         """Commit what is under way and let go of the connection. Runs still open show as died."""
@@ -102,8 +102,8 @@ class Recorder:
 class Opening:
     """A run that begins when its `with` block is entered."""
 
-    def __init__(self, writer: Writer, intent: OpenRun, chosen: Any) -> None:
-        self._writer, self._intent, self._options = writer, intent, chosen
+    def __init__(self, writer: Writer, intent: OpenRun, options: Options) -> None:
+        self._writer, self._intent, self._options = writer, intent, options
         self._run: Run | None = None
 
     def open(self) -> Run:

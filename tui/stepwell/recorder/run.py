@@ -13,7 +13,7 @@ from stepwell.core.codec.text import clean
 from stepwell.core.steps import LLM_CALL, TOOL_CALL
 from stepwell.errors import RecordingError, UsageError
 from stepwell.recorder.calls import call
-from stepwell.recorder.context import Frame, current_frame, enter, leave
+from stepwell.recorder.context import Frame, enter, leave, parent_in
 from stepwell.recorder.failures import failure
 from stepwell.recorder.manual import StepBlock
 from stepwell.recorder.trail import Trail
@@ -22,7 +22,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Options(NamedTuple):
+class Options(NamedTuple):
+    """What a view of a run says about its steps; None to leave it to the call.
+
+    `run_seed` is recorded with steps that have no seed of their own.
+    """
+
     name: str | None = None
     agent: str | None = None
     seed: int | None = None
@@ -36,7 +41,7 @@ class Run:
     Views of the same run, made by `named` and `agent`, say who takes a step and under what name.
     """
 
-    def __init__(self, trail: Trail, options: _Options) -> None:
+    def __init__(self, trail: Trail, options: Options) -> None:
         """Made by `Recorder.run`, `start` and `resume`."""
         self.trail = trail
         self._options = options
@@ -53,19 +58,9 @@ class Run:
         return self._options.agent
 
     @property
-    def step_name(self) -> str | None:
-        """The name that this view gives its steps, None to take that of the model or function."""
-        return self._options.name
-
-    @property
-    def seed(self) -> int | None:
-        """The seed that this view records with its steps."""
-        return self._options.seed
-
-    @property
-    def run_seed(self) -> int | None:
-        """The seed of the run, recorded with steps that have none of their own."""
-        return self._options.run_seed
+    def options(self) -> Options:
+        """What this view says about its steps."""
+        return self._options
 
     def named(self, name: str | None = None, *, agent: str | None = None, seed: int | None = None) -> Run:
         """A view of this run whose steps have this name, agent and seed.
@@ -115,23 +110,20 @@ class Run:
         seed: int | None = None,
     ) -> StepBlock:
         """A step around a block: `with run.step("tool_call", "search", query) as step: step.output = …`."""
-        chosen = next((s for s in (seed, self.seed, self.run_seed) if s is not None), None)
-        return StepBlock(self, type, self.step_name if name is None else name, input, chosen)
+        own = self._options
+        chosen = next((given for given in (seed, own.seed, own.run_seed) if given is not None), None)
+        return StepBlock(self, type, own.name if name is None else name, input, chosen)
 
     def state(self, value: object, *, shared: bool = False) -> None:
         """Record the whole state of this view's agent, or the one that all agents share; blocks for its commit.
 
         Only what changed since the last one is stored. Raises RecordingError, EncodingError.
         """
-        self.trail.submit_state(self.agent_name, self._parent(), value, shared).wait()
+        self.trail.submit_state(self.agent_name, parent_in(self.run_id), value, shared).wait()
 
     async def astate(self, value: object, *, shared: bool = False) -> None:
         """`state` for tasks."""
-        await self.trail.submit_state(self.agent_name, self._parent(), value, shared).wait_async()
-
-    def _parent(self) -> int | None:
-        frame = current_frame()
-        return frame.step if frame is not None and frame.run.run_id == self.run_id else None
+        await self.trail.submit_state(self.agent_name, parent_in(self.run_id), value, shared).wait_async()
 
     def finish(self, error: BaseException | None = None) -> None:
         """End the run where no `with` does: `failed` with an error, else `ok`. Raises RecordingError."""
@@ -195,8 +187,3 @@ def _rather(error: BaseException | None, problem: RecordingError) -> None:
     if error is None:
         raise problem
     error.add_note(str(problem))
-
-
-def options(seed: int | None) -> _Options:
-    """The options that a run begins with."""
-    return _Options(run_seed=seed)

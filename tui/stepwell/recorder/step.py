@@ -14,7 +14,7 @@ from stepwell.core.streamed import Streamed
 from stepwell.core.usage import NOTHING, usage_of, usage_of_chunks
 from stepwell.errors import EncodingError, RecordingError
 from stepwell.recorder import clock
-from stepwell.recorder.context import Frame, current_frame, enter
+from stepwell.recorder.context import Frame, enter, parent_in
 from stepwell.recorder.failures import canonical_failure, failure
 from stepwell.recorder.intents import FinishStep, StartStep
 from stepwell.store.writing import Finish, Start
@@ -33,8 +33,6 @@ class Step:
     def __init__(self, run: Run, kind: str, name: str | None, value: object, seed: object) -> None:
         """Raises EncodingError for a value that cannot be kept. Nothing is submitted yet."""
         encoded = encode(value)
-        frame = current_frame()
-        parent = frame.step if frame is not None and frame.run.run_id == run.run_id else None
         self._run, self.kind = run, kind
         self._asked = canonical([name, value]) if kind == TOOL_CALL else None
         self._tick = 0
@@ -43,7 +41,7 @@ class Step:
             storable(kind),
             run.agent_name,
             None if name is None else storable(name),
-            parent,
+            parent_in(run.run_id),
             seed if type(seed) is int and seed in _SEEDS else None,
             0,
             encoded.plain,
