@@ -9,11 +9,12 @@ import sys
 import threading
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import App
 from textual.binding import BindingType
 from textual.message import Message
 
+from stepwell.app.keyboard import Keyboard
 from stepwell.app.memory import Memory
 from stepwell.app.messages import Failed, OpenAddress
 from stepwell.app.screens.debugger import DebuggerScreen, Start
@@ -53,6 +54,7 @@ class StepwellApp(App[int]):
         self.target = target
         self.start = start
         self.memory = memory
+        self.keyboard = Keyboard(self, super().on_event)
         self.last_words: str | None = None
         """What to say on stderr once the terminal is restored."""
 
@@ -62,6 +64,12 @@ class StepwellApp(App[int]):
             self.push_screen(RunsScreen(self.target), self._leave)
         else:
             self.push_screen(DebuggerScreen(self.target, self.start, self.memory), self._leave)
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            await self.keyboard.press(event)
+        else:
+            await super().on_event(event)
 
     def open_run(self, run: RunHead, step: int | None = None) -> None:
         """Put the debugger on top, at `step` or at the first one."""
