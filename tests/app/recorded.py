@@ -216,8 +216,9 @@ def hostile(dsn: str) -> UUID:
         {"role": ATTACK, "content": ATTACK},
         {"role": "user", "content": [{"type": ATTACK, "text": ATTACK}]},
     ]
-    script.step("llm_call", ATTACK, {ATTACK: ATTACK, "messages": messages}, reply({"role": ATTACK, "content": ATTACK}), agent=ATTACK,
-                finish_reason=ATTACK)  # fmt: skip
+    answer = reply({"role": ATTACK, "content": ATTACK})
+    given = {ATTACK: ATTACK, "messages": messages}
+    script.step("llm_call", ATTACK, given, answer, agent=ATTACK, finish_reason=ATTACK)
     script.step("tool_call", ATTACK, {ATTACK: [ATTACK]}, ATTACK, agent=ATTACK, call_hash=1)
     script.step("tool_call", ATTACK, {ATTACK: [ATTACK]}, ATTACK, agent=ATTACK, call_hash=1)
     script.step("state_update", None, None, {ATTACK: {ATTACK: ATTACK}}, agent="other")

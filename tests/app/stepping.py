@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
+from textual import events
 from textual.pilot import Pilot
 
 import stepwell.app
@@ -29,21 +30,18 @@ NAMES = {
     ">": "greater_than_sign", "?": "question_mark", " ": "space", "@": "at", "+": "plus", "-": "minus",
 }  # fmt: skip
 """What Textual calls the keys whose character is not their name."""
+CHARACTERS = {name: character for character, name in NAMES.items()}
 
 
-def keys(typed: str) -> list[str]:
+def keys(typed: str) -> list[events.Key]:
     """`12n` as three keys; `<tab>` stands for a key with a name."""
-    found: list[str] = []
+    names: list[str] = []
     rest = typed
     while rest:
         end = rest.find(">") if rest[0] == "<" and rest[1:2].isalpha() else -1
-        if end > 0:
-            found.append(rest[1:end])
-            rest = rest[end + 1 :]
-        else:
-            found.append(NAMES.get(rest[0], rest[0]))
-            rest = rest[1:]
-    return found
+        names.append(rest[1:end] if end > 0 else NAMES.get(rest[0], rest[0]))
+        rest = rest[end + 1 :] if end > 0 else rest[1:]
+    return [events.Key(name, name if len(name) == 1 else CHARACTERS.get(name)) for name in names]
 
 
 class CountingMover(Mover):
@@ -67,6 +65,11 @@ class Debugging:
     def screen(self) -> DebuggerScreen:
         """The debugger on top of the stack, or the one below the screen that is."""
         return [screen for screen in self.app.screen_stack if isinstance(screen, DebuggerScreen)][-1]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the debugger is still on top."""
+        return isinstance(self.app.screen, DebuggerScreen) and self.app.is_running
 
     @property
     def view(self) -> View:
@@ -102,20 +105,27 @@ class Debugging:
 
     async def press(self, typed: str) -> None:
         """Press keys (see `keys`), then wait until what is shown is what was asked for last."""
-        await self.pilot.press(*keys(typed))
+        for key in keys(typed):
+            # Not by way of the pilot, which after each key waits until the whole machine is idle.
+            self.app.post_message(key)
+            await self._handled()
         await self.settle()
 
+    async def _handled(self) -> None:
+        for _ in range(3):  # from the app to the screen, from there to a widget, and back
+            await self.pilot.pause(0)
+
     async def settle(self) -> None:
-        await self.pilot.pause()
-        await self.until(lambda: not isinstance(self.app.screen, DebuggerScreen) or self.app.screen.settled)
+        await self._handled()
+        await self.until(lambda: not self.is_open or self.screen.settled)
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what another thread or the server brings about; fail after a while."""
-        for _ in range(1000):
-            await self.pilot.pause(0.01)
+        for _ in range(5000):
             if condition():
-                await self.pilot.pause()
+                await self._handled()
                 return
+            await self.pilot.pause(0.002)
         raise AssertionError(f"it never came about; on the screen:\n{self.text}")
 
 
