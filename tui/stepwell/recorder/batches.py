@@ -61,9 +61,7 @@ def write(connection: Connection[Any], intents: Sequence[Intent], books: Books) 
         requests[0].send(cursors[0])
     else:
         run_ids = {run_id for request in requests for run_id in request.run_ids}
-        with connection.pipeline(), connection.transaction():
-            if len(run_ids) > 1:
-                writing.lock_runs(connection, run_ids)
+        with writing.transaction(connection, run_ids):
             for request, cursor in zip(requests, cursors, strict=True):
                 request.send(cursor)
     again: list[Intent] = []

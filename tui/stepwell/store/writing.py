@@ -5,7 +5,8 @@ commit, in a pipeline all are one transaction. Sending and reading are apart, as
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -139,9 +140,24 @@ def send_end(cursor: Cursor[Any], run_id: UUID, status: str, finished_at: int, e
     cursor.execute(query("end_run"), {**row, "key": Int8(lock_key(run_id))})
 
 
-def lock_runs(connection: Connection[Any], run_ids: Iterable[UUID]) -> None:
-    """Lock the rows of runs in one order everywhere, so that transactions of several statements never deadlock."""
-    connection.execute(query("lock_runs"), {"run_ids": UuidArray(list(run_ids))})
+@contextmanager
+def transaction(connection: Connection[Any], run_ids: Collection[UUID]) -> Iterator[None]:
+    """Everything sent in here is one transaction and one round trip; results are read afterwards.
+
+    The rows of several runs are locked in one order everywhere, so that such transactions never deadlock.
+    psycopg's own `transaction()` would wait for the server after its BEGIN and before its COMMIT.
+    """
+    try:
+        with connection.pipeline():
+            connection.execute("BEGIN")
+            if len(run_ids) > 1:
+                connection.execute(query("lock_runs"), {"run_ids": UuidArray(list(run_ids))})
+            yield
+            connection.execute("COMMIT")
+    except BaseException:
+        if not connection.closed:
+            connection.rollback()
+        raise
 
 
 def hold_runs(connection: Connection[Any], run_ids: Iterable[UUID]) -> None:
