@@ -25,7 +25,7 @@ NOW = NOON + timedelta(minutes=63, seconds=30)
 def fill(dsn: str) -> None:
     """A failed run that looped, one that died in a call, and one that is well; newest first."""
     loop = {"name": "search_orders", "first": 5, "last": 51, "period": 1, "laps": 24}
-    error = {"type": "MaxTurnsError", "message": "25 turns"}
+    error = {"type": "shop.agent.MaxTurnsError", "message": "25 turns"}
     add_run(
         dsn, LOOPING, minute=60, name="refund-triage", status="failed", steps=52, finished=52,
         finished_at=NOON + timedelta(minutes=61, seconds=31), error=Jsonb(error), loop=Jsonb(loop),

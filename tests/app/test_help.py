@@ -1,6 +1,9 @@
 """The help screen: every key of a screen, as the user has it."""
 
+from typing import ClassVar
+
 import pytest
+from textual.binding import BindingType
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -70,7 +73,7 @@ LINES = len(help_lines(entries(keys.RUNS), {}, 80))
 class Below(Screen[None]):
     """The screen whose keys are shown."""
 
-    BINDINGS = keys.RUNS
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.RUNS]
 
 
 def opened(keymap: dict[str, str] | None = None, press: tuple[str, ...] = (), height: int = 24) -> list[str]:

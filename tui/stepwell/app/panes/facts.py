@@ -40,13 +40,19 @@ def _end(run: RunHead) -> str:
         case "running":
             return f"{at} so far, begun {clock(run.started)}"
         case "failed" if run.error:
-            return f"{at} raised {clean_line(run.error, _LONGEST)}, {clock(run.finished)}"
+            return f"{at} raised {_error(run.error)}, {clock(run.finished)}"
         case "died":
             return f"{at} is the last: the process ended without ending the run, begun {clock(run.started)}"
         case "unknown":
             return f"{at} is the last, {clock(run.finished)}; how the run ended is not recorded"
         case status:
             return f"{at} ended {clean(status)}, {clock(run.finished)}"
+
+
+def _error(error: str) -> str:
+    """Without the module of the class."""
+    name, colon, message = error[: 4 * _LONGEST].partition(":")
+    return clean_line(name.rpartition(".")[2] + colon + message, _LONGEST)
 
 
 def _tag(value: object) -> str:

@@ -87,7 +87,7 @@ def title_line(listing: Listing, width: int) -> Line:
     filtered = bool(text or failed)
     number = read if all_ is None else f"{read} of {all_}" if filtered else all_
     noun = "run" if number == "1" else "runs"
-    left = [Span(f"stepwell  {number} {noun}", Role.HEADING)]
+    left = [Span("stepwell" if listing.shown is None else f"stepwell  {number} {noun}", Role.HEADING)]
     if failed:
         left.append(Span("  failed only", Role.NEW))
     if text:
