@@ -14,6 +14,7 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.message import Message
 
+from stepwell.app import keys
 from stepwell.app.keyboard import Keyboard
 from stepwell.app.memory import Memory
 from stepwell.app.messages import Failed, OpenAddress
@@ -46,7 +47,7 @@ class StepwellApp(App[int]):
     TITLE = "stepwell"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = []
+    BINDINGS: ClassVar[list[BindingType]] = [keys.SUSPEND]
 
     def __init__(self, target: Target, memory: Memory, start: Start | None = None) -> None:
         super().__init__(ansi_color=True)
@@ -63,7 +64,11 @@ class StepwellApp(App[int]):
         if self.start is None:
             self.push_screen(RunsScreen(self.target), self._leave)
         else:
-            self.push_screen(DebuggerScreen(self.target, self.start, self.memory), self._leave)
+            self.push_screen(self.debugger(self.start), self._leave)
+
+    def debugger(self, start: Start) -> DebuggerScreen:
+        """The screen that opens a run."""
+        return DebuggerScreen(self.target, start, self.memory)
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
@@ -74,7 +79,7 @@ class StepwellApp(App[int]):
     def open_run(self, run: RunHead, step: int | None = None) -> None:
         """Put the debugger on top, at `step` or at the first one."""
         address = parse_address(f"{run.run_id}" if step is None else f"{run.run_id}:{step}")
-        self.push_screen(DebuggerScreen(self.target, Start(run, address), self.memory))
+        self.push_screen(self.debugger(Start(run, address)))
 
     def open_address(self, text: str) -> None:
         """Open what an address names; what is wrong with it is said on the screen that asked."""
@@ -95,7 +100,7 @@ class StepwellApp(App[int]):
         start, screen = message.start, self.screen
         here = isinstance(screen, DebuggerScreen) and screen.start.run.run_id == start.run.run_id
         if not here:
-            self.push_screen(DebuggerScreen(self.target, start, self.memory))
+            self.push_screen(self.debugger(start))
         elif isinstance(screen, DebuggerScreen) and screen.view and start.address and start.address.step:
             screen.apply(moves.go_to(screen.view.timeline, start.address.step))
 

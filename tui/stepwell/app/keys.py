@@ -8,6 +8,8 @@ def key(keys: str, action: str, id_: str, description: str, tooltip: str) -> Bin
     return Binding(keys, action, description, show=False, id=id_, tooltip=tooltip)
 
 
+SUSPEND = key("ctrl+z", "app.suspend_process", "suspend", "suspend", "to the shell; fg comes back")
+
 DEBUGGER: list[Binding] = [
     key("n,right,j,down", "move('forward')", "next", "next step", "over visible rows; a folded loop is one"),
     key("p,left,k,up", "move('back')", "back", "step back", "over visible rows"),
@@ -75,6 +77,7 @@ DEBUGGER: list[Binding] = [
     key("v", "pager", "pager", "open in $PAGER", "what the chosen pane shows"),
     key("ctrl+c", "cancel", "cancel", "cancel", "what is running; never quits"),
     key("ctrl+l", "redraw", "redraw", "redraw", "the whole screen"),
+    SUSPEND,
     key("question_mark", "help", "help", "keys", "all of them"),
     key("q", "close", "close", "out", "back to the runs, or out"),
 ]
@@ -96,6 +99,7 @@ RUNS: list[Binding] = [
     key("y", "copy", "copy-id", "copy id", "the whole run id"),
     key("ctrl+c", "cancel", "cancel", "cancel", "what is running; never quits"),
     key("ctrl+l", "redraw", "redraw", "redraw", "the whole screen"),
+    SUSPEND,
     key("question_mark", "help", "help", "keys", "all of them"),
     key("q", "close", "quit", "quit", "leave Stepwell"),
 ]

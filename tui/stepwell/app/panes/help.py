@@ -14,7 +14,7 @@ GROUPS = {
     "Look": ("pane", "scroll", "switch", "help", "redraw"),
     "Take along": ("copy", "pager"),
     "Change": ("enable", "delete", "add"),
-    "Leave": ("cancel", "close"),
+    "Leave": ("cancel", "app.suspend_process", "close"),
 }
 """Headings, and the names of the actions under each."""
 NAMES = {
