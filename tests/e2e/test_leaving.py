@@ -1,0 +1,149 @@
+"""However the debugger ends, the terminal is as before and the database has forgotten it."""
+
+import os
+import signal
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from tests.e2e.conftest import STEPWELL, backends
+from tests.e2e.terminal import RawTerminal, Terminal, is_running, wait_until
+
+ENTERS_SCREEN, LEAVES_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
+HIDES_CURSOR, SHOWS_CURSOR = b"\x1b[?25l", b"\x1b[?25h"
+ENDINGS = [signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.fixture
+def debugger(raw: Callable[..., RawTerminal], recorded: str) -> RawTerminal:
+    opened = raw(*STEPWELL, "--dsn", recorded, "@failed")
+    opened.wait_for(b"1/52 2% after")
+    return opened
+
+
+def assert_restored(terminal: RawTerminal) -> None:
+    written = terminal.written
+    assert written.rindex(LEAVES_SCREEN) > written.rindex(ENTERS_SCREEN)
+    assert written.rindex(SHOWS_CURSOR) > written.rindex(HIDES_CURSOR)
+    assert terminal.settings_now() == terminal.settings
+
+
+def test_q_goes_back_to_the_list_and_out_of_it(shell: Terminal) -> None:
+    shell.line("stty -a > before")
+    shell.wait_for_prompt()
+    shell.line('stepwell --dsn "$DSN"')
+    shell.wait_for("newest first")
+    assert shell.state("alternate_on") == "1"
+    shell.type("Enter")
+    shell.wait_for("1/52 2% after")
+    shell.type("q")
+    shell.wait_for("newest first")
+    shell.type("q")
+    shell.wait_for_prompt()
+    assert (shell.state("alternate_on"), shell.state("cursor_flag")) == ("0", "1")
+    shell.line("echo left with $?; stty -a | cmp - before && echo same settings")
+    shell.wait_for("left with 0", "same settings", 'stepwell --dsn "$DSN"')
+
+
+def test_q_leaves_at_once_what_was_opened_at_an_address(
+    raw: Callable[..., RawTerminal], recorded: str
+) -> None:
+    debugger = raw(*STEPWELL, "--dsn", recorded, "@failed:17")
+    debugger.wait_for(b"17/52 33% after")
+    debugger.send(b"q")
+    assert debugger.wait() == 0
+    assert_restored(debugger)
+
+
+def test_it_suspends_and_comes_back_as_it_was(shell: Terminal) -> None:
+    shell.line('stepwell --dsn "$DSN" @failed:17')
+    before = shell.wait_for("17/52 33% after")
+    shell.type("C-z")
+    shell.wait_for("Stopped", "$")
+    shell.wait_for_prompt()
+    assert (shell.state("alternate_on"), shell.state("cursor_flag")) == ("0", "1")
+    shell.line("stty -a | tr ' ' '\\n' | grep -cx -e echo -e icanon -e icrnl -e opost")
+    shell.wait_for("4")
+    shell.line("fg")
+    assert shell.wait_for("17/52 33% after") == before
+    shell.type("n")
+    shell.wait_for("18/52 35% after")
+    shell.type("q")
+    shell.wait_for_prompt()
+    shell.line("echo left with $?")
+    shell.wait_for("left with 0")
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_a_signal_ends_it_in_order(debugger: RawTerminal, number: signal.Signals) -> None:
+    debugger.signal(number)
+    assert debugger.wait() == 128 + number
+    assert_restored(debugger)
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_a_signal_ends_it_on_the_list_too(
+    raw: Callable[..., RawTerminal], recorded: str, number: signal.Signals
+) -> None:
+    runs = raw(*STEPWELL, "--dsn", recorded)
+    runs.wait_for(b"newest first")
+    runs.signal(number)
+    assert runs.wait() == 128 + number
+    assert_restored(runs)
+
+
+def test_a_signal_ends_a_move_that_waits_for_a_lock(debugger: RawTerminal, recorded: str) -> None:
+    with psycopg.connect(recorded) as other:
+        other.execute("LOCK TABLE agent_steps IN ACCESS EXCLUSIVE MODE")
+        debugger.send(b"n")
+        wait_until(lambda: any(state == "active" for _, state, _ in backends(recorded)), "no move")
+        debugger.signal(signal.SIGTERM)
+        assert debugger.wait() == 128 + signal.SIGTERM
+        wait_until(lambda: not backends(recorded), lambda: f"still connected: {backends(recorded)}")
+    assert_restored(debugger)
+
+
+def test_it_ends_with_its_pane(terminal: Callable[..., Terminal], recorded: str) -> None:
+    debugger = terminal(*STEPWELL, "--dsn", recorded, "@failed")
+    debugger.wait_for("1/52 2% after")
+    pid = debugger.pid
+    debugger.tmux("kill-pane")
+    wait_until(lambda: not is_running(pid), "the debugger outlives its pane")
+
+
+@pytest.mark.parametrize("address", [(), ("@failed",)], ids=["list", "debugger"])
+def test_it_ends_with_its_terminal(
+    raw: Callable[..., RawTerminal], recorded: str, address: tuple[str, ...]
+) -> None:
+    debugger = raw(*STEPWELL, "--dsn", recorded, *address)
+    debugger.wait_for(b"newest first" if not address else b"1/52 2% after")
+    debugger.vanish()
+    debugger.wait()
+
+
+def test_it_ends_with_its_terminal_where_no_signal_says_so(
+    raw: Callable[..., RawTerminal], recorded: str
+) -> None:
+    debugger = raw(*STEPWELL, "--dsn", recorded, "@failed", controls=False)
+    debugger.wait_for(b"1/52 2% after")
+    debugger.vanish()
+    debugger.wait()
+
+
+def test_the_database_forgets_a_debugger_that_was_killed(debugger: RawTerminal, recorded: str) -> None:
+    assert backends(recorded)
+    os.kill(debugger.pid, signal.SIGKILL)
+    assert debugger.wait() == -signal.SIGKILL
+    wait_until(lambda: not backends(recorded), lambda: f"still connected: {backends(recorded)}")
+
+
+def test_nothing_is_left_in_a_transaction_while_it_waits_for_a_key(
+    debugger: RawTerminal, recorded: str
+) -> None:
+    for key in (b"n", b"G", b"C", b"/lamp\r"):
+        debugger.send(key)
+    debugger.wait_for(b"hit ")
+    wait_until(
+        lambda: {state for _, state, _ in backends(recorded)} == {"idle"}, lambda: f"{backends(recorded)}"
+    )
