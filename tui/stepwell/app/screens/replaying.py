@@ -24,6 +24,9 @@ from stepwell.store.connect import Target
 PATIENCE = 0.15
 """Seconds after which a move that is still being replayed is shown without its world."""
 
+REPLAY_EVERY = 0.03
+"""Seconds from one replay to the next: keys that come faster than that share one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Start:
@@ -43,6 +46,7 @@ class ReplayingScreen(Screen[None]):
         self.start = start
         self.memory = memory
         self.view: View | None = None
+        self._pausing = self._replay_again = False
         self.mover = mover or Mover(target, start.run.run_id)
         self.worker = Worker(self.post_message, self.mover.close, self.mover.poll, self.mover.interval)
 
@@ -93,9 +97,27 @@ class ReplayingScreen(Screen[None]):
             self.show(moved)
             return
         self.view = replace(moved, busy=True)
-        number, moment = step.number, move.timeline.moment
-        self.worker.submit("move", lambda: self.mover.move(number, moment))
+        if self._pausing:
+            self._replay_again = True
+        else:
+            self._replay()
         self.set_timer(PATIENCE, self._show_waiting)
+
+    def _replay(self) -> None:
+        """Have the world at the cursor replayed, unless it is there."""
+        view = self.view
+        step = None if view is None else view.timeline.current
+        if view is None or step is None or not view.stale:
+            return
+        number, moment = step.number, view.timeline.moment
+        self.worker.submit("move", lambda: self.mover.move(number, moment))
+        self._pausing, self._replay_again = True, False
+        self.set_timer(REPLAY_EVERY, self._pause_over)
+
+    def _pause_over(self) -> None:
+        self._pausing = False
+        if self._replay_again:
+            self._replay()
 
     def _remember(self, view: View, move: Move) -> None:
         """Keep breakpoints and bookmarks for the next session, off the event loop."""
@@ -118,7 +140,9 @@ class ReplayingScreen(Screen[None]):
         self.view = View(timeline, short_id(message.run.run_id), message.where, message=recalled.words)
         address = self.start.address
         if timeline.steps and address is not None and address.step is not None:
-            self.apply(moves.go_to(timeline, address.step))
+            opened = moves.go_to(timeline, address.step)
+            # Where it opened is no jump that could be undone.
+            self.apply(replace(opened, timeline=replace(opened.timeline, jumps=())))
         elif timeline.steps:
             self.apply(Move(timeline, recalled.words or None))
         else:
