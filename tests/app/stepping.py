@@ -142,14 +142,15 @@ class DebuggerApp(StepwellApp):
         address = parse_address(str(run) if step is None else f"{run}:{step}")
         runs = Runs(target)
         try:
-            self.opened = Start(runs.find(str(run)), address)
+            start = Start(runs.find(str(run)), address)
         finally:
             runs.close()
-        super().__init__(target, Memory(paths().state), self.opened)
+        super().__init__(target, Memory(paths().state), start)
         self._mover = mover
 
-    def on_mount(self) -> None:
-        self.push_screen(DebuggerScreen(self.target, self.opened, self.memory, self._mover), self._leave)
+    def debugger(self, start: Start) -> DebuggerScreen:
+        mover, self._mover = self._mover, None
+        return DebuggerScreen(self.target, start, self.memory, mover)
 
 
 def debug(

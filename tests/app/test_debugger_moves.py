@@ -1,0 +1,282 @@
+"""Moves in the debugger: where they lead, and what the status line says where they lead nowhere."""
+
+import pytest
+
+from stepwell.app.geometry import Pane
+from stepwell.app.memory import Memory
+from stepwell.app.screens.debugger import DebuggerScreen
+from stepwell.core.breakpoints import OnError, OnLap, OnName, OnType
+from stepwell.core.world import Moment
+from stepwell.replay.runs import Runs
+from stepwell.settings import paths
+from stepwell.store.connect import resolve
+from tests.app.recorded import DIED, LOOPING, SWARM
+from tests.app.stepping import CountingMover, Debugging, debug, keys, pressed
+
+
+@pytest.mark.parametrize(
+    ("typed", "number"),
+    [
+        ("12n", 17),
+        ("3p", 2),
+        ("17g", 17),
+        ("17G", 17),
+        ("50%", 26),
+        ("0n", 6),  # a count does not begin with 0
+        ("12<escape>n", 6),
+        ("12<backspace>n", 6),
+        ("9a3n", 8),  # a key that takes no count uses it up
+        (":17<enter>", 17),
+        (":50%<enter>", 26),
+        (":@12:00:30<enter>", 34),
+        (":@+30s<enter>", 34),
+        (":7f3a:9<enter>", 9),
+        ("bt3c", 11),
+        ("!''", 5),
+        ("GG17g''''", 5),
+        ("3r", 11),
+        ("GL", 5),
+    ],
+)
+def test_counts_and_places(typed: str, number: int, recorded_dsn: str) -> None:
+    """From step 5 of the looping run."""
+    assert pressed(recorded_dsn, LOOPING, typed, step=5).number == number
+
+
+@pytest.mark.parametrize(
+    ("typed", "number", "words"),
+    [
+        ("Gn", 52, "at the last step"),
+        ("gp", 1, "at the first step"),
+        ("99n", 52, "at the last step"),
+        ("99g", 5, "step 99: the run has 1-52"),
+        (":0<enter>", 5, "step 0: the run has 1-52"),
+        ("%", 5, "a number first: 50%"),
+        ("c", 52, "no breakpoint is set; '' returns"),
+        ("C", 1, "no breakpoint is set; '' returns"),
+        ("bnGC", 51, "hit search_orders"),
+        ("bnGc", 52, "no further hit"),
+        ("bn51gc", 52, "no further hit; '' returns"),
+        ("bnC", 1, "no further hit; '' returns"),
+        ("''", 5, "no jump to undo"),
+        ("!!", 52, "no further error"),
+        ("GrR", 51, "lap 24 of 24, search_orders"),
+        ("GGr", 52, "no further lap"),
+        ("gR", 1, "no earlier lap"),
+        ("g<enter>", 1, "nothing to fold here"),
+        (".", 5, "nothing was searched for yet: / searches"),
+        ("'q", 5, "no bookmark 'q'; set: none"),
+        ("m1", 5, "a bookmark is a letter, a-z or A-Z"),
+        ("bx", 5, "no such breakpoint: bn name, bt type, be errors, bl laps"),
+        (":frobnicate<enter>", 5, "! no command 'frobnicate'"),
+        (":break lap:x<enter>", 5, "!"),
+    ],
+)
+def test_ends_are_said(typed: str, number: int, words: str, recorded_dsn: str) -> None:
+    """Where a move leads no further one is told, and told how to get back."""
+    seen = pressed(recorded_dsn, LOOPING, typed, step=5)
+    assert (seen.number, words in seen.status) == (number, True), seen.status
+
+
+def test_continue_never_counts_the_step_it_starts_from(recorded_dsn: str) -> None:
+    """A breakpoint on the current step is not a hit, in neither direction."""
+    assert pressed(recorded_dsn, LOOPING, "bnc", step=5).number == 7
+    assert pressed(recorded_dsn, LOOPING, "C", step=7).number == 5
+
+
+@pytest.mark.parametrize(
+    ("typed", "condition"),
+    [
+        ("bn", OnName("search_orders")),
+        ("bb", OnName("search_orders")),
+        ("bt", OnType("tool_call")),
+        ("be", OnError()),
+        ("bl", OnLap(2)),
+        ("b3l", OnLap(3)),
+        (":break lap:4<enter>", OnLap(4)),
+        (":break<enter>", OnName("search_orders")),
+    ],
+)
+def test_the_chooser_sets_and_clears(typed: str, condition: object, recorded_dsn: str) -> None:
+    """The same answer a second time clears the breakpoint."""
+
+    async def act(debugger: Debugging) -> None:
+        await debugger.press(typed)
+        assert [point.condition for point in debugger.view.timeline.breakpoints] == [condition]
+        await debugger.press(typed)
+        assert debugger.view.timeline.breakpoints == ()
+        assert "breakpoint cleared" in debugger.status
+
+    debug(recorded_dsn, LOOPING, act, step=5)
+
+
+def test_a_breakpoint_on_the_third_lap_stops_there(recorded_dsn: str) -> None:
+    """Lap 3 begins at step 9."""
+    assert pressed(recorded_dsn, LOOPING, "b3lgc", step=5).number == 9
+
+
+def test_escape_leaves_the_chooser(recorded_dsn: str) -> None:
+    """Then the next key is a key again."""
+    seen = pressed(recorded_dsn, LOOPING, "b<escape>n", step=5)
+    assert (seen.number, seen.view.timeline.breakpoints) == (6, ())
+
+
+def test_breakpoints_and_bookmarks_are_kept_between_sessions(recorded_dsn: str) -> None:
+    """What one session sets, the next one has."""
+    pressed(recorded_dsn, LOOPING, "bnmx", step=5)
+    seen = pressed(recorded_dsn, LOOPING, "gc'x", step=9)
+    assert [point.condition for point in seen.view.timeline.breakpoints] == [OnName("search_orders")]
+    assert seen.view.timeline.bookmarks == {"x": 5}
+    assert seen.number == 5
+
+
+def test_a_memory_that_cannot_be_written_is_said(recorded_dsn: str) -> None:
+    """The breakpoint is set all the same."""
+    paths().state.parent.mkdir(parents=True, exist_ok=True)
+    paths().state.write_text("a file where the folder should be")
+    seen = pressed(recorded_dsn, LOOPING, "bn", step=5)
+    assert "kept for this session only" in seen.status
+    assert seen.view.timeline.breakpoints
+
+
+def test_the_breakpoint_manager_switches_and_deletes(recorded_dsn: str) -> None:
+    """What it is left with is what the run then has, and is remembered."""
+
+    async def act(debugger: Debugging) -> None:
+        await debugger.press("bnbtB")
+        assert "search_orders" in debugger.text
+        await debugger.press("<enter>jdq")
+        points = debugger.view.timeline.breakpoints
+        assert [(point.condition, point.enabled) for point in points] == [(OnName("search_orders"), False)]
+        await debugger.press("c")
+        assert "no breakpoint is set" in debugger.status
+
+    debug(recorded_dsn, LOOPING, act, step=5)
+    runs = Runs(resolve(recorded_dsn))
+    recalled = Memory(paths().state).recall(runs.find(str(LOOPING)))
+    runs.close()
+    assert [point.enabled for point in recalled.breakpoints] == [False]
+
+
+def test_a_folded_loop_is_one_step(recorded_dsn: str) -> None:
+    """Next steps over all laps but the first; back returns to the row that stands for them."""
+    assert pressed(recorded_dsn, LOOPING, "<enter>nnn", step=5).number == 52
+    assert pressed(recorded_dsn, LOOPING, "<enter>nnnp", step=5).number == 7
+
+
+def test_going_into_a_fold_unfolds_it(recorded_dsn: str) -> None:
+    """A step that was asked for by its number is shown."""
+    seen = pressed(recorded_dsn, LOOPING, "<enter>20g", step=5)
+    assert (seen.number, seen.view.timeline.folded) == (20, frozenset())
+
+
+def test_a_folded_parent_is_one_step(recorded_dsn: str) -> None:
+    """What `ask_both` called lies behind it."""
+    seen = pressed(recorded_dsn, SWARM, "<enter>n", step=3)
+    assert seen.number == 9
+    assert "+5" in seen.text
+
+
+def test_asked_and_after_are_two_worlds(recorded_dsn: str) -> None:
+    """Before the first state step there was no state; after it there is."""
+    after = pressed(recorded_dsn, LOOPING, "", step=3)
+    asked = pressed(recorded_dsn, LOOPING, "a", step=3)
+    assert after.view.world is not None
+    assert asked.view.world is not None
+    assert (after.view.world.moment, asked.view.world.moment) == (Moment.AFTER, Moment.ASKED)
+    assert (after.view.world.states, asked.view.world.states) == (
+        {"triage": {"plan": ["find order", "refund"], "tries": 3, "customer": 42}}, {},
+    )  # fmt: skip
+    assert "asked 3" in asked.text
+
+
+def test_the_moment_stays_while_stepping(recorded_dsn: str) -> None:
+    """Who looks at worlds as they were asked goes on doing so, until told otherwise."""
+    assert "asked" in pressed(recorded_dsn, LOOPING, "an", step=5).status
+    assert "after" in pressed(recorded_dsn, LOOPING, "ana", step=5).status
+
+
+def test_a_search_stops_where_the_text_first_appears(recorded_dsn: str) -> None:
+    """Ada is in the first prompt and in what `get_customer` returned; 48 later prompts repeat her."""
+
+    async def act(debugger: Debugging) -> None:
+        seen = []
+        for typed in ("/ada<enter>", ".", ".", ";", ";"):
+            await debugger.press(typed)
+            seen.append((debugger.number, debugger.status.split("  ")[1]))
+        assert seen == [
+            (1, "hit 1 of 2, went round"),
+            (2, "hit 2 of 2"),
+            (1, "hit 1 of 2, went round"),
+            (2, "hit 2 of 2, went round"),
+            (1, "hit 1 of 2"),
+        ]
+
+    debug(recorded_dsn, LOOPING, act, step=5)
+
+
+def test_a_search_without_a_text_goes_on_with_the_last_one(recorded_dsn: str) -> None:
+    """As in less."""
+
+    async def act(debugger: Debugging) -> None:
+        await debugger.press("/Ada<enter>")
+        await debugger.press("/<enter>")
+        assert debugger.number == 2
+
+    debug(recorded_dsn, LOOPING, act)
+
+
+def test_a_search_that_finds_nothing_stays(recorded_dsn: str) -> None:
+    """And says so."""
+    seen = pressed(recorded_dsn, LOOPING, "/flying saucer<enter>", step=5)
+    assert (seen.number, "not found: flying saucer" in seen.status) == (5, True)
+
+
+def test_fifty_keys_in_a_burst_are_a_few_replays(recorded_dsn: str) -> None:
+    """Keys that wait while a move is replayed become one move."""
+    mover = CountingMover(resolve(recorded_dsn), LOOPING)
+
+    async def act(debugger: Debugging) -> None:
+        opening = mover.moves
+        for key in keys("n" * 50):
+            debugger.app.post_message(key)
+        await debugger.settle()
+        await debugger.until(lambda: debugger.number == 51)
+        await debugger.settle()
+        assert 1 <= mover.moves - opening <= 10
+        assert debugger.view.world is not None
+        assert debugger.view.world.number == 51
+
+    debug(recorded_dsn, LOOPING, act, mover=mover)
+
+
+def test_an_address_of_another_run_opens_it_on_top(recorded_dsn: str) -> None:
+    """And q comes back to where one was."""
+
+    async def act(debugger: Debugging) -> None:
+        await debugger.press(f":{DIED}:5<enter>")
+        await debugger.until(lambda: debugger.screen.start.run.run_id == DIED and debugger.screen.settled)
+        assert debugger.number == 5
+        assert "in doubt" in debugger.heading(Pane.OUTPUT)
+        await debugger.press("q")
+        await debugger.until(lambda: debugger.screen.start.run.run_id == LOOPING)
+        assert debugger.number == 9
+
+    debug(recorded_dsn, LOOPING, act, step=9)
+
+
+def test_an_address_of_no_run_is_said(recorded_dsn: str) -> None:
+    """One stays where one is."""
+
+    async def act(debugger: Debugging) -> None:
+        await debugger.press(":dddd:5<enter>")
+        await debugger.until(lambda: debugger.status.startswith("! no run's id begins with dddd"))
+
+    debug(recorded_dsn, LOOPING, act)
+
+
+def test_commands_leave_the_screen(recorded_dsn: str) -> None:
+    """:quit leaves the app, :runs the debugger."""
+    app = debug(recorded_dsn, LOOPING, lambda debugger: debugger.press(":quit<enter>"))
+    assert not any(isinstance(screen, DebuggerScreen) and screen.is_current for screen in app.screen_stack)
+    assert app.return_code == 0
