@@ -21,6 +21,8 @@ AHEAD = 300
 """Lines laid out beyond the screen, so that the length of most documents is known when they open."""
 STRIDE = 2000
 """Lines laid out between two looks at the keyboard, on the way to the end of a long document."""
+BREATH = 0.001
+"""Seconds between two strides, for everything else."""
 Content = Sequence[Strip] | Document
 
 _BLANK = Style()
@@ -168,7 +170,8 @@ class Lines(Widget):
         if document is None or document is not self._document:
             return
         if document.advance(STRIDE):
-            self.call_later(self._seek)
+            # Not `call_later`: a widget works through its own queue without letting anyone else have a turn.
+            self.set_timer(BREATH, self._seek)
             return
         self._seeking = None
         self._move(document.known_lines)
