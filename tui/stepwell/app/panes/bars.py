@@ -8,6 +8,8 @@ from stepwell.core.steps import RunHead
 from stepwell.core.world import Moment, World
 
 READ_ONLY = "READ ONLY"
+MESSAGE = 2
+"""The rank in the status of what a move came to."""
 SHORTEST_NAME = 12
 """Cells that the name of a run has at least."""
 
@@ -71,7 +73,7 @@ def status_line(view: View, width: int) -> Line:
     elif timeline.running:
         parts.append((1, "LIVE"))
     if view.message:
-        parts.append((2, clean(view.message)))
+        parts.append((MESSAGE, clean(view.message)))
     world = view.world
     if view.busy and view.stale:
         parts.append((3, "replaying…"))
@@ -87,11 +89,11 @@ def _told(view: View, world: World, *, wide: bool) -> list[tuple[int, str]]:
     ms = f"{replay.milliseconds:.0f} ms"
     parts = []
     if world.step.agent and len(view.timeline.outline.by_agent) > 1:
-        parts.append((7, f"lane {clean(world.step.agent)}"))
+        parts.append((6, f"lane {clean(world.step.agent)}"))
     if world.clock:
         parts.append((5, clock(world.clock)))
     if world.tokens_in is not None or world.tokens_out is not None:
-        parts.append((6, f"{_tokens(world.tokens_in)}+{_tokens(world.tokens_out)} tok"))
+        parts.append((7, f"{_tokens(world.tokens_in)}+{_tokens(world.tokens_out)} tok"))
     if wide:
         parts.append((4, f"folded {folded} ({replay.state_steps} state) in {ms}"))
         parts.append((3, f"{replay.isolation}{', rolled back' if replay.rolled_back else ''}"))
@@ -112,11 +114,14 @@ def _tokens(number: int | None) -> str:
 
 
 def _fitting(parts: list[tuple[int, str]], width: int) -> str:
-    """The parts in their order, without those of the highest rank that do not fit."""
+    """The parts in their order, without those of the highest rank that do not fit.
+
+    A message that leaves no room for the position stands alone: the timeline shows where one is as well.
+    """
     kept = list(parts)
     while len(kept) > 1 and sum(cells(text) + 2 for _, text in kept) - 2 > width:
         worst = max(kept, key=lambda part: part[0])
-        kept.remove(worst)
+        kept.remove(kept[0] if worst[0] == MESSAGE else worst)
     return "  ".join(text for _, text in kept)
 
 

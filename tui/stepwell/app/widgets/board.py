@@ -18,6 +18,8 @@ from stepwell.app.view import View
 from stepwell.app.widgets.lines import Lines, strips, text_strip
 
 PANES = (Pane.INPUT, Pane.OUTPUT, Pane.STATE)
+FARTHEST_KEPT = 5_000
+"""Lines down a pane up to which a zoom stays where it was; farther down it would have to lay out too much."""
 ORDER = (Pane.TIMELINE, *PANES)
 
 
@@ -36,6 +38,8 @@ class Board(Widget):
         self._geometry: Geometry | None = None
         self._shown: dict[Pane, tuple[object, ...]] = {}
         """What each pane's content was made from."""
+        self._subjects: dict[Pane, tuple[object, ...]] = {}
+        """What of it has nothing to do with size."""
         self._labels: dict[Pane, str] = {}
 
     def compose(self) -> ComposeResult:
@@ -154,16 +158,24 @@ class Board(Widget):
     def _fill(self, view: View, pane: Pane, width: int) -> None:
         """Make a pane's document, unless it shows it already; a world that lags behind stays as it is."""
         if view.world is not None and not view.stale:
-            made_from = (
-                view.world, width, pane in view.raw, view.zoomed, view.timeline.running, view.timeline.outline,
+            subject = (
+                view.world,
+                pane in view.raw,
                 *((view.diff, view.whole) if pane is Pane.INPUT else ()),
-            )  # fmt: skip
+            )
+            made_from = (subject, width, view.zoomed, view.timeline.running, view.timeline.outline)
             if self._shown.get(pane) != made_from:
-                self._shown[pane] = made_from
+                top = self._top(pane) if self._subjects.get(pane) == subject else None
+                self._shown[pane], self._subjects[pane] = made_from, subject
                 made = content(view, view.world, pane, width)
                 self._labels[pane] = made.label
-                self.lines(pane).show(made.document)
+                self.lines(pane).show(made.document, top)
         self._head(pane)
+
+    def _top(self, pane: Pane) -> int | None:
+        """The first line in view, to stay there when the same thing is shown in another size."""
+        top = self.lines(pane).position.first - 1
+        return top if top <= FARTHEST_KEPT else None
 
     def _head(self, pane: Pane) -> None:
         view, geometry = self._view, self._geometry
