@@ -79,7 +79,7 @@ class StepwellApp(App[int]):
     def open_run(self, run: RunHead, step: int | None = None) -> None:
         """Put the debugger on top, at `step` or at the first one."""
         address = parse_address(f"{run.run_id}" if step is None else f"{run.run_id}:{step}")
-        self.push_screen(self.debugger(Start(run, address)))
+        self.push_screen(self.debugger(Start(run, address)), self._back)
 
     def open_address(self, text: str) -> None:
         """Open what an address names; what is wrong with it is said on the screen that asked."""
@@ -100,7 +100,7 @@ class StepwellApp(App[int]):
         start, screen = message.start, self.screen
         here = isinstance(screen, DebuggerScreen) and screen.start.run.run_id == start.run.run_id
         if not here:
-            self.push_screen(self.debugger(start))
+            self.push_screen(self.debugger(start), self._back)
         elif isinstance(screen, DebuggerScreen) and screen.view and start.address and start.address.step:
             screen.apply(moves.go_to(screen.view.timeline, start.address.step))
 
@@ -108,18 +108,15 @@ class StepwellApp(App[int]):
     def _open_address(self, message: OpenAddress) -> None:
         self.open_address(message.text)
 
-    @on(Failed)
-    def _failed(self, message: Failed) -> None:
-        """A run that could not even be opened: tell it where one is then, or outside."""
-        if len(self.screen_stack) > 1:
-            self.screen.post_message(message)
-        else:
-            self.last_words = message.text
-            self.exit(2)
+    def _back(self, problem: str | None) -> None:
+        """Back on the screen below; why a run could not be opened is said there."""
+        if problem is not None:
+            self.screen.post_message(Failed(problem, "open"))
 
-    def _leave(self, _: object = None) -> None:
-        if self.last_words is None:
-            self.exit(0)
+    def _leave(self, problem: str | None = None) -> None:
+        """The first screen is closed: out, with the reason if its run could not be opened."""
+        self.last_words = problem
+        self.exit(0 if problem is None else 2)
 
     def _watch_for_hang_up(self) -> None:
         """SIGHUP, SIGTERM and the end of the terminal end the app in order: rolled back, disconnected."""

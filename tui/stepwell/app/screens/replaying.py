@@ -8,7 +8,7 @@ from textual.screen import Screen
 
 from stepwell.app.memory import Memory
 from stepwell.app.messages import Failed, Found, Grown, Moved, Opened
-from stepwell.app.mover import Mover
+from stepwell.app.mover import POLLED, Mover
 from stepwell.app.moving import search_hit
 from stepwell.app.view import View
 from stepwell.app.widgets.board import Board
@@ -36,8 +36,11 @@ class Start:
     address: Address | None = None
 
 
-class ReplayingScreen(Screen[None]):
-    """Everything that it knows is in `view`; everything slow is done by `worker`, by means of `mover`."""
+class ReplayingScreen(Screen[str | None]):
+    """Everything that it knows is in `view`; everything slow is done by `worker`, by means of `mover`.
+
+    It dismisses with what is wrong where the run cannot be opened, else with None.
+    """
 
     AUTO_FOCUS = ""
 
@@ -90,7 +93,7 @@ class ReplayingScreen(Screen[None]):
         self._remember(view, move)
         moved = replace(
             view, timeline=move.timeline, message=move.message or "", error="", follow=follow,
-            behind=0 if follow else view.behind,
+            behind=0 if move.timeline.cursor == len(move.timeline.steps) - 1 else view.behind,
         )  # fmt: skip
         step = move.timeline.current
         if step is None or not moved.stale:
@@ -170,8 +173,10 @@ class ReplayingScreen(Screen[None]):
             behind=view.behind + len(message.new),
             world=None if touched else view.world,
         )
-        if view.follow:
+        if view.follow and message.run.status in POLLED:
             self.apply(moves.last(timeline), follow=True)
+        elif view.follow:
+            self.apply(replace(moves.last(timeline), message=f"the run has ended: {message.run.status}"))
         elif touched:
             self.apply(Move(timeline, view.message))
         else:
@@ -189,8 +194,8 @@ class ReplayingScreen(Screen[None]):
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
+        message.stop()
         if self.view is None:
-            self.dismiss()
-            self.app.post_message(message)
-            return
-        self.show(replace(self.view, error=message.text, busy=False))
+            self.dismiss(message.text)
+        else:
+            self.show(replace(self.view, error=message.text, busy=False))
