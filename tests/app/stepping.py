@@ -105,11 +105,15 @@ class Debugging:
 
     async def press(self, typed: str) -> None:
         """Press keys (see `keys`), then wait until what is shown is what was asked for last."""
+        await self.send(typed)
+        await self.settle()
+
+    async def send(self, typed: str) -> None:
+        """Press keys and wait for nothing but that they have been dealt with."""
         for key in keys(typed):
             # Not by way of the pilot, which after each key waits until the whole machine is idle.
             self.app.post_message(key)
             await self._handled()
-        await self.settle()
 
     async def _handled(self) -> None:
         for _ in range(3):  # from the app to the screen, from there to a widget, and back
@@ -161,15 +165,20 @@ def debug(
     step: int | None = None,
     size: tuple[int, int] = (80, 24),
     mover: Mover | None = None,
+    opened: bool = True,
 ) -> DebuggerApp:
-    """Open a run in an app without a terminal and do something with it; the app, which has ended."""
+    """Open a run in an app without a terminal and do something with it; the app, which has ended.
+
+    `opened`: wait until the run is there.
+    """
     app = DebuggerApp(dsn, run, step, mover)
 
     async def drive() -> None:
         async with app.run_test(size=size) as pilot:
             debugging = Debugging(app, pilot)
-            await debugging.until(lambda: debugging.screen.view is not None)
-            await debugging.settle()
+            if opened:
+                await debugging.until(lambda: debugging.screen.view is not None)
+                await debugging.settle()
             await act(debugging)
 
     asyncio.run(drive())

@@ -279,4 +279,4 @@ def test_commands_leave_the_screen(recorded_dsn: str) -> None:
     """:quit leaves the app, :runs the debugger."""
     app = debug(recorded_dsn, LOOPING, lambda debugger: debugger.press(":quit<enter>"))
     assert not any(isinstance(screen, DebuggerScreen) and screen.is_current for screen in app.screen_stack)
-    assert app.return_code == 0
+    assert app.return_value is None
