@@ -168,7 +168,8 @@ def fold(steps: Sequence[StateStep], number: int) -> Folded:
             folded.odd[step.number] = why
         folded.states[step.scope] = new
         folded.count += 1
-        _note_keys(folded.set_at.setdefault(step.scope, {}), old, new, step.number)
+        if new is not old:
+            _note_keys(folded.set_at.setdefault(step.scope, {}), old, new, step.number, _touched(step))
         if step.number == number:
             folded.changed = tuple(_changes(step.scope, (), old, new))
     for scope in [scope for scope, state in folded.states.items() if state is MISSING]:
@@ -178,8 +179,7 @@ def fold(steps: Sequence[StateStep], number: int) -> Folded:
 
 def step_effect(old: object, step: StateStep) -> tuple[object, str | None]:
     """The state after one step, and a few words where the step was not what it claims to be."""
-    ops = step.input.get(PATCH) if isinstance(step.input, dict) and len(step.input) == 1 else None
-    if isinstance(ops, list):
+    if (ops := _ops(step)) is not None:
         try:
             new = old
             for op in ops:
@@ -192,13 +192,34 @@ def step_effect(old: object, step: StateStep) -> tuple[object, str | None]:
     return step.output, "not an object: it replaces the state" if old is not MISSING else None
 
 
-def _note_keys(set_at: dict[str, int], old: object, new: object, number: int) -> None:
+def _ops(step: StateStep) -> list[dict[str, object]] | None:
+    """The ops of a recorded difference; None for a step written by hand."""
+    ops = step.input.get(PATCH) if isinstance(step.input, dict) and len(step.input) == 1 else None
+    return ops if isinstance(ops, list) else None
+
+
+def _touched(step: StateStep) -> set[str] | None:
+    """The top-level keys that a recorded difference names; None where any may have changed."""
+    if (ops := _ops(step)) is None:
+        return None
+    heads = {path[0] if path else None for path in map(_path, ops)}
+    keys = {head for head in heads if isinstance(head, str)}
+    return keys if len(keys) == len(heads) else None
+
+
+def _note_keys(
+    set_at: dict[str, int], old: object, new: object, number: int, touched: set[str] | None
+) -> None:
+    """Note which top-level keys changed: of a difference, without comparing what may be long and has grown a bit."""
     before = old if isinstance(old, dict) else {}
     after = new if isinstance(new, dict) else {}
     for key in [key for key in set_at if key not in after]:
         del set_at[key]
-    for key, value in after.items():
-        if value is not before.get(key, MISSING) and not same(value, before.get(key, MISSING)):
+    for key in after if touched is None else touched:
+        value, former = after.get(key, MISSING), before.get(key, MISSING)
+        if value is MISSING or value is former:
+            continue
+        if (touched is not None and isinstance(value, dict | list)) or not same(value, former):
             set_at[key] = number
 
 
