@@ -69,7 +69,7 @@ def moves(dsn: str, *, quick: bool) -> Table:
         size = connection.execute("SELECT pg_size_pretty(pg_total_relation_size('agent_steps'))").fetchone()
     assert size is not None
     table = Table(
-        f"One move in a run of {sizes[-1]:,} steps ({size[0]})",
+        f"One move in a run of {sizes[-1]:,} steps, {size[0]} of payloads",
         [
             "N",
             "move, ms",
