@@ -223,7 +223,7 @@ def hostile(dsn: str) -> UUID:
     script.step("tool_call", ATTACK, {ATTACK: [ATTACK]}, ATTACK, agent=ATTACK, call_hash=1)
     script.step("state_update", None, None, {ATTACK: {ATTACK: ATTACK}}, agent="other")
     script.step(ATTACK, ATTACK, ATTACK, ATTACK, agent=ATTACK)
-    script.step("tool_call", ATTACK, {}, agent=ATTACK, error=failure(ATTACK, ATTACK))
+    script.step("tool_call", ATTACK, {"x": ATTACK}, agent=ATTACK, error=failure(ATTACK, ATTACK))
     tags = Jsonb({ATTACK: ATTACK})
     script.write(dsn, name=ATTACK, status="failed", error=failure(ATTACK, ATTACK), tags=tags, source=ATTACK)
     return HOSTILE
