@@ -95,6 +95,9 @@ class Board(Widget):
     def on_resize(self, _: events.Resize) -> None:
         if self._view is not None:
             self.show(self._view)
+        elif self.size.width and self.size.height:
+            # Before the run is there, so that its first paint is a whole one and not half laid out.
+            self._lay_out(self._divide(None))
 
     @on(Lines.Moved)
     def _scrolled(self, message: Lines.Moved) -> None:
@@ -102,13 +105,13 @@ class Board(Widget):
         if message.lines.id in PANES:
             self._head(Pane(message.lines.id))
 
-    def _divide(self, view: View) -> Geometry:
+    def _divide(self, view: View | None) -> Geometry:
         return divide(
             self.size.width,
             self.size.height,
-            lanes=strip_rows(view),
-            pane=view.pane,
-            zoomed=view.zoomed,
+            lanes=1 if view is None else strip_rows(view),
+            pane=Pane.TIMELINE if view is None else view.pane,
+            zoomed=view is not None and view.zoomed,
             state=True,
         )
 
