@@ -121,7 +121,7 @@ def _fitting(parts: list[tuple[int, str]], width: int) -> str:
     kept = list(parts)
     while len(kept) > 1 and sum(cells(text) + 2 for _, text in kept) - 2 > width:
         worst = max(kept, key=lambda part: part[0])
-        kept.remove(kept[0] if worst[0] == MESSAGE else worst)
+        kept.remove(kept[0] if worst[0] == MESSAGE and kept[0][0] < MESSAGE else worst)
     return "  ".join(text for _, text in kept)
 
 
