@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from stepwell.app.geometry import Pane
+from stepwell.app.panes.content import content
 from stepwell.app.panes.timeline import timeline_lines
-from stepwell.app.present import Document, dumps, line_text, plain_text, value
+from stepwell.app.present import dumps, line_text, plain_text, value
 from stepwell.app.view import View
 from stepwell.core.address import Address, Number
 from stepwell.core.world import World
@@ -37,10 +38,10 @@ def _text(plain: str | None, exact: str | None) -> str:
     return found if isinstance(found, str) else dumps(found)
 
 
-def pane_lines(view: View, document: Document | None) -> Iterator[str]:
-    """Every line of the chosen pane, safe for a terminal."""
-    if view.pane is Pane.TIMELINE or document is None:
-        for line in timeline_lines(view, 80, max(1, len(view.timeline.visible)), durations=True):
+def pane_lines(view: View, width: int) -> Iterator[str]:
+    """Every line of the chosen pane, laid out for `width` cells instead of the pane's, safe for a terminal."""
+    if view.pane is Pane.TIMELINE or view.world is None:
+        for line in timeline_lines(view, width, max(1, len(view.timeline.visible)), durations=True):
             yield line_text(line)
     else:
-        yield from plain_text(document)
+        yield from plain_text(content(view, view.world, view.pane, width).document)

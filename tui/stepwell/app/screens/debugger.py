@@ -157,8 +157,7 @@ class DebuggerScreen(ReplayingScreen):
     def action_pager(self) -> None:
         view = self.view
         if view is not None and not view.stale:
-            document = None if view.pane is Pane.TIMELINE else self.board.lines(view.pane).document
-            self.say(page(self.app, pane_lines(view, document), os.environ))
+            self.say(page(self.app, pane_lines(view, self.size.width), os.environ))
 
     def action_breakpoints(self) -> None:
         if self.view is not None:
