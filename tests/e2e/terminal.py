@@ -102,15 +102,15 @@ class Terminal:
         return self.tmux("capture-pane", "-p").splitlines()
 
     def wait_for(self, *wanted: str | Callable[[list[str]], bool]) -> list[str]:
-        """The screen, once it has every one of these texts and fulfils every one of these conditions."""
+        """The screen, once it has all these texts, fulfils all these conditions, and stays so for a moment."""
         screen: list[str] = []
 
         def is_there(text: str | Callable[[list[str]], bool]) -> bool:
             return any(text in line for line in screen) if isinstance(text, str) else text(screen)
 
         def look() -> bool:
-            screen[:] = self.screen()
-            return all(is_there(text) for text in wanted)
+            before, screen[:] = list(screen), self.screen()
+            return screen == before and all(is_there(text) for text in wanted)
 
         wait_until(look, lambda: self._missing([text for text in wanted if not is_there(text)], screen))
         return screen

@@ -1,0 +1,94 @@
+"""Terminals of every kind, and what is no terminal."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tests.e2e.conftest import STEPWELL
+from tests.e2e.terminal import RawTerminal, Terminal
+
+STYLE = re.compile(rb"\x1b\[([0-9;:]*)m")
+MOUSE = re.compile(rb"\x1b\[\?(9|100[0-3]|1005|1006|1015|1016)h")
+LOOP = "FAILED MaxTurns  loop 24 laps from 5"
+
+
+def colours(written: bytes) -> set[int]:
+    """The parameters of what was written that set a colour."""
+    found = {int(number) for style in STYLE.findall(written) for number in re.split(b"[;:]", style) if number}
+    return {number for number in found if 30 <= number <= 38 or 40 <= number <= 48 or 90 <= number <= 107}
+
+
+@pytest.mark.parametrize("term", ["xterm", "xterm-256color", "screen", "tmux-256color", "linux", "vt100"])
+def test_it_shows_in_a_terminal_called(terminal: Callable[..., Terminal], recorded: str, term: str) -> None:
+    debugger = terminal(*STEPWELL, "--dsn", recorded, "@failed", TERM=term)
+    debugger.wait_for("1/52 2% after", LOOP, "INPUT- gpt-5-mini", "n/p step")
+    debugger.type("q")
+    assert debugger.wait() == 0
+
+
+@pytest.mark.parametrize("variable", ["LANG", "LC_ALL"])
+def test_it_shows_without_a_language(terminal: Callable[..., Terminal], recorded: str, variable: str) -> None:
+    debugger = terminal(*STEPWELL, "--dsn", recorded, **{"LANG": "C", variable: "C"})
+    debugger.wait_for("newest first", "search_orders x24, M")
+    debugger.type("Enter")
+    debugger.wait_for("1/52 2% after", LOOP)
+    debugger.type("q", "q")
+    assert debugger.wait() == 0
+
+
+def test_it_has_colours_but_never_the_mouse(raw: Callable[..., RawTerminal], recorded: str) -> None:
+    debugger = raw(*STEPWELL, "--dsn", recorded, "@failed:5")
+    debugger.wait_for(b"5/52 10% after", b"x prompt 6 holds")
+    debugger.send(b"q")
+    assert debugger.wait() == 0
+    assert colours(debugger.written) <= {*range(30, 38), *range(40, 48), *range(90, 98), *range(100, 108)}
+    assert 31 in colours(debugger.written)
+    assert not MOUSE.search(debugger.written)
+
+
+def test_no_color_is_heeded_on_every_screen(raw: Callable[..., RawTerminal], recorded: str) -> None:
+    debugger = raw(*STEPWELL, "--dsn", recorded, NO_COLOR="1")
+    debugger.wait_for(b"newest first")
+    debugger.send(b"/refund\r?q\r")
+    debugger.wait_for(b"1/52 2% after")
+    debugger.send(b"nbt?")
+    debugger.wait_for(b"keys of the debugger")
+    debugger.send(b"qB")
+    debugger.wait_for(b"kept for runs named refund-triage")
+    debugger.send(b"q:x\r5gzqq")
+    assert debugger.wait() == 0
+    assert colours(debugger.written) == set()
+
+
+def test_it_follows_the_size_of_the_window(terminal: Callable[..., Terminal], recorded: str) -> None:
+    debugger = terminal(*STEPWELL, "--dsn", recorded, "@failed:5")
+    small = debugger.wait_for("5/52 10% after", "x prompt 6 holds")
+    debugger.resize(120, 40)
+    debugger.wait_for(
+        lambda screen: screen[38:39] != [] and screen[38].startswith("5/52 10%"), "36 L gpt-5-mini"
+    )
+    debugger.resize(40, 10)
+    debugger.wait_for(lambda screen: len(screen) == 10 and "5 T search_orders" in "".join(screen))
+    debugger.resize(80, 24)
+    debugger.wait_for(lambda screen: screen[:9] == small[:9] and screen[22] == small[22])
+
+
+def test_it_starts_in_a_window_of_no_use(terminal: Callable[..., Terminal], recorded: str) -> None:
+    debugger = terminal(*STEPWELL, "--dsn", recorded, size=(10, 3))
+    debugger.wait_for(lambda screen: "".join(screen).strip() != "")
+    debugger.type("Enter")
+    debugger.resize(80, 24)
+    debugger.wait_for("1/52 2% after", LOOP)
+
+
+@pytest.mark.parametrize("words", [("@failed",), ("demo",), ()], ids=["address", "demo", "list"])
+def test_a_terminal_that_can_draw_nothing_is_refused(
+    raw: Callable[..., RawTerminal], recorded: str, words: tuple[str, ...]
+) -> None:
+    debugger = raw(*STEPWELL, *words, "--dsn", recorded, TERM="dumb")
+    assert debugger.wait() == 2
+    assert debugger.written.endswith(
+        b"stepwell: TERM=dumb cannot show the debugger; set TERM, or use stepwell runs, steps, show, replay\r\n"
+    )
+    assert b"\x1b" not in debugger.written
