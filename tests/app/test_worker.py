@@ -1,0 +1,137 @@
+"""The background thread of a screen: one job at a time, the newest of each kind, and failures told."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import Queue
+
+from textual.message import Message
+
+from stepwell.app.messages import Failed
+from stepwell.app.worker import Job, Worker
+from stepwell.errors import DatabaseError
+
+WAIT = 10
+
+
+class Done(Message):
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self.what = what
+
+
+@contextmanager
+def working(
+    idle: Job | None = None, interval: Callable[[], float | None] = lambda: None
+) -> Iterator[tuple[Worker, "Queue[Message]"]]:
+    """A worker and what it posts; `closed` is posted at its end."""
+    posted: Queue[Message] = Queue()
+    worker = Worker(posted.put, lambda: posted.put(Done("closed")), idle, interval)
+    worker.start()
+    try:
+        yield worker, posted
+    finally:
+        worker.stop()
+
+
+def what(posted: "Queue[Message]") -> str:
+    message = posted.get(timeout=WAIT)
+    assert isinstance(message, Done)
+    return message.what
+
+
+def test_only_the_newest_of_a_kind_is_done() -> None:
+    """Those that wait while another runs; other kinds are not lost."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow() -> Message:
+        begun.set()
+        go_on.wait(WAIT)
+        return Done("slow")
+
+    with working() as (worker, posted):
+        worker.submit("move", slow)
+        assert begun.wait(WAIT)
+        assert worker.busy
+        for number in range(50):
+            worker.submit("move", lambda number=number: Done(f"move {number}"))  # type: ignore[misc]
+        worker.submit("search", lambda: Done("search"))
+        go_on.set()
+        assert [what(posted) for _ in range(3)] == ["slow", "move 49", "search"]
+        assert posted.empty()
+
+
+def test_a_failure_is_told_and_the_next_job_done() -> None:
+    """With the kind of the job that failed."""
+
+    def fails() -> Message:
+        raise DatabaseError("no answer")
+
+    def breaks() -> Message:
+        raise ZeroDivisionError("division by zero")
+
+    with working() as (worker, posted):
+        for job in (fails, breaks):
+            worker.submit("move", job)
+            message = posted.get(timeout=WAIT)
+            assert isinstance(message, Failed)
+            assert (message.job, message.text) in (
+                ("move", "no answer"),
+                ("move", "ZeroDivisionError: division by zero"),
+            )
+        worker.submit("move", lambda: Done("well"))
+        assert what(posted) == "well"
+
+
+def test_nothing_new_is_not_posted() -> None:
+    """A job may return None."""
+    with working() as (worker, posted):
+        worker.submit("poll", lambda: None)
+        worker.submit("move", lambda: Done("well"))
+        assert what(posted) == "well"
+
+
+def test_idle_jobs_run_while_there_is_nothing_else_to_do() -> None:
+    """Again and again, until the interval is None."""
+    left = [0.0, 0.0, 0.0]
+    with working(lambda: Done("idle"), lambda: left.pop() if left else None) as (worker, posted):
+        assert [what(posted) for _ in range(3)] == ["idle"] * 3
+        worker.submit("move", lambda: Done("move"))
+        assert what(posted) == "move"
+
+
+def test_a_worker_without_an_interval_sleeps_until_it_is_needed() -> None:
+    """No idle job, no turning in circles."""
+    with working(lambda: Done("idle")) as (worker, posted):
+        worker.submit("move", lambda: Done("move"))
+        assert what(posted) == "move"
+        assert posted.empty()
+        assert not worker.busy
+
+
+def test_stopping_closes_in_the_worker_own_thread() -> None:
+    """Jobs that wait are dropped, and what the last one came to is not posted any more."""
+    closed: list[threading.Thread] = []
+    posted: Queue[Message] = Queue()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow() -> Message:
+        begun.set()
+        go_on.wait(WAIT)
+        return Done("slow")
+
+    worker = Worker(posted.put, lambda: closed.append(threading.current_thread()))
+    worker.start()
+    worker.submit("move", slow)
+    worker.submit("search", lambda: Done("search"))
+    assert begun.wait(WAIT)
+    worker.stop(timeout=0.0)
+    go_on.set()
+    worker.stop(timeout=WAIT)
+    assert [thread.name for thread in closed] == ["stepwell worker"]
+    assert posted.empty()
+
+
+def test_stopping_what_never_began_is_harmless() -> None:
+    """A screen may be gone before it was shown."""
+    Worker(lambda _: None, lambda: None).stop()
