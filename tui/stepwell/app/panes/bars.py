@@ -12,6 +12,8 @@ MESSAGE = 2
 """The rank in the status of what a move came to."""
 SHORTEST_NAME = 12
 """Cells that the name of a run has at least."""
+LONGEST_REASON = 36
+"""Cells that why it failed has at most."""
 
 
 def title_line(view: View, width: int) -> Line:
@@ -23,15 +25,19 @@ def title_line(view: View, width: int) -> Line:
     role = Role.ERROR if run.status in ("failed", "died") else Role.HEADING
     rest = [
         Span(f" {view.short_id}  ", Role.HEADING),
-        Span(" ".join(filter(None, (run.status.upper(), *_why(run)))), role),
+        Span(" ".join([run.status.upper(), *map(_shortened, _why(run))]), role),
         *_shape(view),
     ]
-    room = max(SHORTEST_NAME, width - sum(cells(span.text) for span in rest))
+    room = max(SHORTEST_NAME, width - sum(cells(span.text) for span in rest) - len(READ_ONLY) - 2)
     name = clean(run.name) if run.name else "run"
     spans = [Span(fit(name, room) if cells(name) > room else name, Role.HEADING), *rest]
     left = sum(cells(span.text) for span in spans)
     where = f"{clean(view.where)} {READ_ONLY}"
     return ends(spans, [Span(where if left + cells(where) + 2 <= width else READ_ONLY, Role.DIM)], width)
+
+
+def _shortened(words: str) -> str:
+    return fit(words, LONGEST_REASON) if cells(words) > LONGEST_REASON else words
 
 
 def _shape(view: View) -> Iterator[Span]:
