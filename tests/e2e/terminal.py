@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE = 8.0
+PATIENCE = 30.0
 """Seconds that the slowest machine may take for anything."""
 CONFIG = """\
 set -g status off

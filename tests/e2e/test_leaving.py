@@ -33,7 +33,7 @@ def test_q_goes_back_to_the_list_and_out_of_it(shell: Terminal) -> None:
     shell.line("stty -a > before")
     shell.wait_for_prompt()
     shell.line('stepwell --dsn "$DSN"')
-    shell.wait_for("newest first")
+    short = shell.wait_for("newest first", "> !failed")[2].split()[3]
     assert shell.state("alternate_on") == "1"
     shell.type("Enter")
     shell.wait_for("1/52 2% after")
@@ -44,6 +44,10 @@ def test_q_goes_back_to_the_list_and_out_of_it(shell: Terminal) -> None:
     assert (shell.state("alternate_on"), shell.state("cursor_flag")) == ("0", "1")
     shell.line("echo left with $?; stty -a | cmp - before && echo same settings")
     shell.wait_for("left with 0", "same settings", 'stepwell --dsn "$DSN"')
+    shell.line(f'stepwell --dsn "$DSN" {short}:17')
+    shell.wait_for("17/52 33% after", f"refund-triage {short}")
+    shell.type("q")
+    shell.wait_for_prompt()
 
 
 def test_q_leaves_at_once_what_was_opened_at_an_address(
@@ -54,6 +58,17 @@ def test_q_leaves_at_once_what_was_opened_at_an_address(
     debugger.send(b"q")
     assert debugger.wait() == 0
     assert_restored(debugger)
+
+
+@pytest.mark.parametrize("address", ["00000000:17", "@failed:@99:99"])
+def test_the_terminal_is_not_touched_where_there_is_nothing_to_open(
+    raw: Callable[..., RawTerminal], recorded: str, address: str
+) -> None:
+    debugger = raw(*STEPWELL, "--dsn", recorded, address)
+    assert debugger.wait() in (1, 2)
+    assert debugger.written.startswith(b"stepwell: ")
+    assert debugger.written.count(b"\n") == 1
+    assert b"\x1b" not in debugger.written
 
 
 def test_it_suspends_and_comes_back_as_it_was(shell: Terminal) -> None:
