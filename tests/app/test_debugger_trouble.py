@@ -2,13 +2,15 @@
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from stepwell.app.messages import Opened
 from stepwell.app.mover import Mover
 from stepwell.store.connect import resolve
+from stepwell.store.migrate import migrate
 from tests.app.recorded import LIVE, LOOPING, alive, live, looping
 from tests.app.stepping import Debugging, debug
-from tests.conftest import drop_database
+from tests.conftest import Standby, create_database, drop_database
 
 KILL = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -156,5 +158,38 @@ def test_a_lock_that_is_held_too_long_is_one_line(schema_dsn: str) -> None:
             await debugger.send("n")
             await debugger.until(lambda: "replaying" in debugger.status)
             await debugger.until(lambda: "! canceling statement due to lock timeout" in debugger.status)
+
+    debug(schema_dsn, LIVE, act)
+
+
+def test_a_hot_standby_is_read_as_well_as_it_can_be(standby: Standby) -> None:
+    """It cannot run SERIALIZABLE, and the status line says what it ran instead."""
+    primary = create_database(standby.primary.conninfo("postgres"))
+    migrate(primary)
+    live(primary)
+    standby.catch_up()
+    replica = standby.replica.conninfo(str(conninfo_to_dict(primary)["dbname"]))
+
+    async def act(debugger: Debugging) -> None:
+        assert "REPEATABLE READ rolled back: standby" in debugger.status
+        await debugger.press("n")
+        assert debugger.number == 2
+
+    debug(replica, LIVE, act)
+    drop_database(standby.primary.conninfo("postgres"), primary)
+
+
+def test_another_serializable_writer_is_not_waited_for_for_ever(schema_dsn: str) -> None:
+    """After a second the move takes a weaker snapshot, and names whom it would not wait for."""
+    live(schema_dsn)
+
+    async def act(debugger: Debugging) -> None:
+        with psycopg.connect(schema_dsn) as other:
+            other.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
+            other.execute("UPDATE agent_runs SET tags = '{}'")
+            await debugger.press("n")
+            assert "REPEATABLE READ rolled back: no safe snapshot in 1000 ms behind " in debugger.status
+        await debugger.press("n")
+        assert "SERIALIZABLE rolled back" in debugger.status
 
     debug(schema_dsn, LIVE, act)

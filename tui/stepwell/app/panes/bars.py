@@ -92,7 +92,7 @@ def _told(view: View, world: World, *, wide: bool) -> list[tuple[int, str]]:
     replay = world.replay
     first = view.timeline.steps[0].number
     folded = f"{first}-{world.number}"
-    ms = f"{replay.milliseconds:.0f} ms"
+    ms = f"{replay.milliseconds:.0f}{' ' if wide else ''}ms"
     parts = []
     if world.step.agent and len(view.timeline.outline.by_agent) > 1:
         parts.append((6, f"lane {clean(world.step.agent)}"))
@@ -100,14 +100,14 @@ def _told(view: View, world: World, *, wide: bool) -> list[tuple[int, str]]:
         parts.append((5, clock(world.clock)))
     if world.tokens_in is not None or world.tokens_out is not None:
         parts.append((7, f"{_tokens(world.tokens_in)}+{_tokens(world.tokens_out)} tok"))
-    if wide:
-        parts.append((4, f"folded {folded} ({replay.state_steps} state) in {ms}"))
-        parts.append((3, f"{replay.isolation}{', rolled back' if replay.rolled_back else ''}"))
+    parts.append((4, f"folded {folded} ({replay.state_steps} state) in {ms}" if wide else f"{folded} {ms}"))
+    level = replay.isolation if wide else replay.isolation.partition(" READ ONLY")[0]
+    rolled_back = f"{', ' if wide else ' '}rolled back" if replay.rolled_back else ""
+    if "SERIALIZABLE" in replay.isolation:
+        parts += [(3, level + rolled_back), *((MESSAGE, clean(note)) for note in replay.notes)]
     else:
-        level = replay.isolation.partition(" READ ONLY")[0]
-        parts.append((4, f"{folded} {ms.replace(' ', '')}"))
-        parts.append((3, f"{level}{' rolled back' if replay.rolled_back else ''}"))
-    parts += [(2, clean(note)) for note in replay.notes]
+        # A weaker snapshot than promised is told with its reason, before anything else.
+        parts.append((MESSAGE, f"{level}{rolled_back}: {clean('; '.join(replay.notes))}"))
     if replay.ordered_by == "number":
         parts.append((8, "ordered by number"))
     return parts
