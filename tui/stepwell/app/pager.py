@@ -55,13 +55,14 @@ def pipe(command: list[str], lines: Iterable[str], env: Mapping[str, str]) -> st
             process = subprocess.Popen(command, stdin=subprocess.PIPE, env=dict(env))
         except OSError as problem:
             return f"cannot run {clean(command[0])}: {problem.strerror}"
-        assert process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            for line in lines:
-                process.stdin.write(clean(line).encode(encoding, "backslashreplace") + b"\n")
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.close()
-        status = process.wait()
+        with _passing_on_hang_ups(process):
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                for line in lines:
+                    process.stdin.write(clean(line).encode(encoding, "backslashreplace") + b"\n")
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+            status = process.wait()
     return f"{clean(command[0])} ended with status {status}" if status > 0 else ""
 
 
@@ -76,3 +77,17 @@ def _deaf_to_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _passing_on_hang_ups(process: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """What ends the app ends its pager: the app, which hears of it all the same, waits for that."""
+    before = {
+        number: signal.signal(number, lambda number, _: process.send_signal(number))
+        for number in (signal.SIGHUP, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
