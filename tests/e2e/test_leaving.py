@@ -146,6 +146,27 @@ def test_it_ends_with_its_terminal_where_no_signal_says_so(
     debugger.wait()
 
 
+def test_it_ends_with_its_terminal_while_a_pager_has_it(
+    raw: Callable[..., RawTerminal], recorded: str
+) -> None:
+    debugger = raw(*STEPWELL, "--dsn", recorded, "@failed", PAGER="sh -c 'echo paging; exec sleep 600'")
+    debugger.wait_for(b"1/52 2% after")
+    debugger.send(b"v")
+    debugger.wait_for(b"paging")
+    debugger.vanish()
+    debugger.wait()
+
+
+def test_a_signal_ends_its_pager_too(raw: Callable[..., RawTerminal], recorded: str) -> None:
+    debugger = raw(*STEPWELL, "--dsn", recorded, "@failed", PAGER="sh -c 'echo paging; exec sleep 600'")
+    debugger.wait_for(b"1/52 2% after")
+    debugger.send(b"v")
+    debugger.wait_for(b"paging")
+    debugger.signal(signal.SIGTERM)
+    assert debugger.wait() == 128 + signal.SIGTERM
+    assert_restored(debugger)
+
+
 def test_the_database_forgets_a_debugger_that_was_killed(debugger: RawTerminal, recorded: str) -> None:
     assert backends(recorded)
     os.kill(debugger.pid, signal.SIGKILL)

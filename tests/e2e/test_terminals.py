@@ -1,6 +1,7 @@
 """Terminals of every kind, and what is no terminal."""
 
 import re
+import shlex
 from collections.abc import Callable
 
 import pytest
@@ -80,6 +81,16 @@ def test_it_starts_in_a_window_of_no_use(terminal: Callable[..., Terminal], reco
     debugger.type("Enter")
     debugger.resize(80, 24)
     debugger.wait_for("1/52 2% after", LOOP)
+
+
+@pytest.mark.parametrize("redirection", ["</dev/null", "| cat"], ids=["input", "output"])
+def test_half_a_terminal_is_refused(raw: Callable[..., RawTerminal], recorded: str, redirection: str) -> None:
+    command = f"set -o pipefail; {shlex.join([*STEPWELL, '--dsn', recorded])} {redirection}"
+    debugger = raw("bash", "-c", command)
+    assert debugger.wait() == 2
+    assert debugger.written == (
+        b"stepwell: the debugger needs a terminal; without one: stepwell runs, steps, show, replay\r\n"
+    )
 
 
 @pytest.mark.parametrize("words", [("@failed",), ("demo",), ()], ids=["address", "demo", "list"])
