@@ -16,6 +16,18 @@ def test_a_cut_output_says_what_the_model_never_saw(recorded_dsn: str) -> None:
     assert "x 8.6 KB never seen, from " in text
 
 
+def test_a_step_whose_output_was_cut_is_flagged_from_then_on(recorded_dsn: str) -> None:
+    """It takes the output and the next prompt to know, so only steps that were looked at are flagged."""
+
+    async def act(debugger: Debugging) -> None:
+        for _ in range(3):
+            await debugger.press("n")
+        marks = [row.split()[-1] for row in debugger.rows("timeline")[4:9]]
+        assert marks == ["x", "1.6", "xo2", "o2", "o3"]
+
+    debug(recorded_dsn, LOOPING, act, step=5)
+
+
 def test_a_prompt_opens_at_its_new_messages(recorded_dsn: str) -> None:
     """The repeated part of a long conversation is above, one page up."""
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from textual.message import Message
 
+from stepwell.core.sight import Sight
 from stepwell.core.steps import RunHead, StepHead
 from stepwell.core.world import World
 
@@ -20,11 +21,12 @@ class Opened(Message):
 
 
 class Moved(Message):
-    """A move was replayed and rolled back."""
+    """A move was replayed and rolled back; `sight` is what the model saw of a tool call's output."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, sight: Sight | None) -> None:
         super().__init__()
         self.world = world
+        self.sight = sight
 
 
 class Grown(Message):

@@ -7,6 +7,7 @@ from uuid import UUID
 from textual.message import Message
 
 from stepwell.app.messages import Found, Grown, Moved, Opened
+from stepwell.app.panes.sight import sight_of
 from stepwell.core.steps import RunHead, StepHead
 from stepwell.core.world import Moment
 from stepwell.replay import Replayer
@@ -36,7 +37,8 @@ class Mover:
         return Opened(run, steps, where)
 
     def move(self, number: int, moment: Moment) -> Moved:
-        return Moved(self._replayer.at(number, moment))
+        world = self._replayer.at(number, moment)
+        return Moved(world, sight_of(world))
 
     def search(self, text: str) -> Found:
         return Found(text, self._replayer.search(text))

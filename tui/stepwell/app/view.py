@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from stepwell.app.geometry import Pane
+from stepwell.core.sight import Sight
 from stepwell.core.timeline import Timeline
 from stepwell.core.world import World
 
@@ -17,6 +18,10 @@ class View:
     where: str
     """Role and database: `agents@db1`."""
     world: World | None = None
+    sight: Sight | None = None
+    """What the model saw of the output of the world's step, where that is a tool call."""
+    cut: frozenset[int] = frozenset()
+    """Numbers of the steps seen so far whose output did not reach the model whole."""
     pane: Pane = Pane.OUTPUT
     zoomed: bool = False
     raw: frozenset[Pane] = frozenset()

@@ -21,6 +21,10 @@ class Sight:
     """The beginning of what was not seen."""
 
     @property
+    def whole(self) -> bool:
+        return self.seen >= self.length
+
+    @property
     def cut(self) -> bool:
         return 0 < self.seen < self.length
 

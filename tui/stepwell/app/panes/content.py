@@ -6,6 +6,7 @@ from itertools import chain
 
 from stepwell.app.geometry import Pane
 from stepwell.app.panes.bars import world_words
+from stepwell.app.panes.sight import sight_lines
 from stepwell.app.present import (
     Document,
     Line,
@@ -31,13 +32,11 @@ from stepwell.app.present import (
 )  # fmt: skip
 from stepwell.app.view import View
 from stepwell.core.prompts import messages_of, new_messages
-from stepwell.core.sight import Sight, seen
+from stepwell.core.sight import Sight
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL, Payload
 from stepwell.core.world import MISSING, SHARED, World
 
 SHORT_LIST = 6
-SIGHT_LIMIT = 4_000_000
-"""Characters of output and prompt up to which it is worked out what the model saw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def _output(view: View, world: World, width: int) -> Content:
             return Content(label, conversation(messages, 0, width))
     shown = document(payload.output, payload.output_exact, width)
     if step.type == TOOL_CALL:
-        return Content(label, _followed(shown, "", Role.ERROR, width, _sight(world)))
+        return Content(label, _followed(shown, "", Role.ERROR, width, view.sight))
     return Content(label, shown)
 
 
@@ -163,31 +162,6 @@ def _error(payload: Payload, width: int, *, raw: bool) -> Document:
     partial = payload.output
     rest = document(partial, payload.output_exact, width) if partial is not None else None
     return Rows(chain(rows, lines(rest) if rest else ()))
-
-
-def _sight(world: World) -> Sight | None:
-    """What the next prompt of the same agent holds of this output."""
-    output, prompt = world.payload.output, world.next_prompt
-    if output is None or prompt is None or prompt.input is None:
-        return None
-    if len(output) + len(prompt.input) > SIGHT_LIMIT:
-        return None
-    gave = value(output, world.payload.output_exact)
-    return seen(gave, prompt.number, value(prompt.input, prompt.input_exact))
-
-
-def sight_lines(sight: Sight | None) -> list[str]:
-    """`x prompt 12 holds 2,048 characters of this output`, and what of it was never seen."""
-    if sight is None or not (sight.cut or sight.absent):
-        return []
-    if sight.absent:
-        return [f"x prompt {sight.number} holds nothing of this output"]
-    lost = sight.length - sight.seen
-    rest = clean(sight.rest[:18])
-    return [
-        f"x prompt {sight.number} holds {count(sight.seen)} characters of this output",
-        f"x {size(lost)} never seen, from {rest} on",
-    ]
 
 
 def _followed(shown: Document, words: str, role: Role, width: int, sight: Sight | None = None) -> Document:

@@ -7,6 +7,8 @@ from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL, StepHead
 from stepwell.core.timeline import BREAKPOINT
 
 LETTERS = {LLM_CALL: "L", TOOL_CALL: "T", STATE_UPDATE: "S"}
+CUT = "x"
+"""The model did not see the whole output; known of the steps that were looked at."""
 WIDE = 40
 """Below so many columns the steps of a swarm show who took them rather than how long they took."""
 _DEPTH = 6
@@ -43,7 +45,8 @@ def _line(view: View, row: Row, width: int, digits: int, agents: bool, durations
     current = row.index == timeline.cursor
     mark = BREAKPOINT if BREAKPOINT in flags else " "
     head = f"{'>' if current else ' '}{mark}{step.number:>{digits}} {letter(step)} "
-    marks = "".join(flag for flag in flags if flag != BREAKPOINT)
+    cut = [CUT] if step.number in view.cut else []
+    marks = "".join([*cut, *(flag for flag in flags if flag != BREAKPOINT)])
     took = duration(step.duration) if durations else ""
     tail = f"{took} {marks:<2}".rjust(8 if durations else 3)
     name = _name(step, row, agents, width - len(head) - len(tail))

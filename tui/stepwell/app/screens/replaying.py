@@ -155,7 +155,9 @@ class ReplayingScreen(Screen[str | None]):
     def _moved(self, message: Moved) -> None:
         if self.view is None:
             return
-        view = replace(self.view, world=message.world)
+        view = replace(self.view, world=message.world, sight=message.sight)
+        if message.sight is not None and not message.sight.whole:
+            view = replace(view, cut=view.cut | {message.world.number})
         if not view.stale:  # else a newer move is under way
             self.show(replace(view, busy=False))
 

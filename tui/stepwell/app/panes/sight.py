@@ -1,0 +1,34 @@
+"""What the model saw of a tool's output, in a few words. Pure."""
+
+from stepwell.app.present import clean, count, size, value
+from stepwell.core.sight import Sight, seen
+from stepwell.core.steps import TOOL_CALL
+from stepwell.core.world import World
+
+SIGHT_LIMIT = 4_000_000
+"""Characters of output and prompt up to which it is worked out what the model saw."""
+
+
+def sight_of(world: World) -> Sight | None:
+    """What the next prompt of the same agent holds of this output."""
+    output, prompt = world.payload.output, world.next_prompt
+    if world.step.type != TOOL_CALL or output is None or prompt is None or prompt.input is None:
+        return None
+    if len(output) + len(prompt.input) > SIGHT_LIMIT:
+        return None
+    gave = value(output, world.payload.output_exact)
+    return seen(gave, prompt.number, value(prompt.input, prompt.input_exact))
+
+
+def sight_lines(sight: Sight | None) -> list[str]:
+    """`x prompt 12 holds 2,048 characters of this output`, and what of it was never seen."""
+    if sight is None or not (sight.cut or sight.absent):
+        return []
+    if sight.absent:
+        return [f"x prompt {sight.number} holds nothing of this output"]
+    lost = sight.length - sight.seen
+    rest = clean(sight.rest[:18])
+    return [
+        f"x prompt {sight.number} holds {count(sight.seen)} characters of this output",
+        f"x {size(lost)} never seen, from {rest} on",
+    ]
