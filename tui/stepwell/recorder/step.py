@@ -7,7 +7,7 @@ import contextlib
 from contextvars import Token
 from typing import TYPE_CHECKING
 
-from stepwell.core.codec import canonical, digest, encode
+from stepwell.core.codec import Encoded, canonical, digest, encode
 from stepwell.core.recording import storable
 from stepwell.core.steps import LLM_CALL, TOOL_CALL
 from stepwell.core.streamed import Streamed
@@ -131,12 +131,11 @@ class Step:
     ) -> tuple[FinishStep, EncodingError | None]:
         """The intent; and where the output cannot be kept, the error that is recorded and raised in its place."""
         finished_at = self._intent.row.started_at + clock.since(self._tick or clock.tick())
-        plain = exact = None
+        encoded: Encoded | None = None
         problem: EncodingError | None = None
         if error is None or output is not None:
             try:
                 encoded = encode(output)
-                plain, exact = encoded.plain, encoded.exact
             except EncodingError as raised:
                 problem = raised
                 error = error or raised
@@ -148,20 +147,25 @@ class Step:
         row = Finish(
             self._run.run_id,
             number,
-            plain,
-            exact,
+            None if encoded is None else encoded.plain,
+            None if encoded is None else encoded.exact,
             None if error is None else failure(error),
             finished_at,
             usage.tokens_in,
             usage.tokens_out,
             None if usage.finish_reason is None else storable(usage.finish_reason),
-            self._hash(output, error),
+            self._hash(output, encoded, error),
         )
         start = self._intent.row
         return FinishStep(row, start.agent, start.name), problem
 
-    def _hash(self, output: object, error: BaseException | None) -> int | None:
+    def _hash(self, output: object, encoded: Encoded | None, error: BaseException | None) -> int | None:
         if self._asked is None:
             return None
-        result = canonical(output) if error is None else canonical_failure(error)
+        if error is not None:
+            result = canonical_failure(error)
+        elif encoded is None or encoded.opaque:
+            result = canonical(output)
+        else:  # its texts tell it from any other as well, and are there already
+            result = f"{encoded.plain} {encoded.exact}"
         return digest(f"{self._asked} {result}")

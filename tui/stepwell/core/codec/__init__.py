@@ -19,6 +19,7 @@ is not kept: an object reached twice comes back as two equal ones.
 
 from stepwell.core.codec.decoder import Decoder, make, show
 from stepwell.core.codec.encoder import MAX_DEPTH, Encoder
+from stepwell.core.codec.ordinary import canonical_ordinary, encode_ordinary
 from stepwell.core.codec.text import digest, dump, parse
 from stepwell.core.codec.values import Encoded, Opaque, Rebuilt, StandIn, Unavailable
 from stepwell.errors import EncodingError
@@ -47,7 +48,7 @@ def encode(value: object) -> Encoded:
     Raises EncodingError for what cannot be kept at all: a value that contains itself, is nested deeper than
     MAX_DEPTH levels, or is changed by another thread meanwhile.
     """
-    return Encoder().encode(value)
+    return encode_ordinary(value) or Encoder().encode(value)
 
 
 def decode(plain: object, exact: object | None) -> object:
@@ -87,4 +88,4 @@ def canonical(value: object) -> str:
     `1`, `1.0` and `True` differ. Memory addresses in the repr of opaque objects are left out, so that the
     same call in another process compares equal. Raises EncodingError as `encode` does.
     """
-    return Encoder(canonical=True).canonical_text(value)
+    return canonical_ordinary(value) or Encoder(canonical=True).canonical_text(value)

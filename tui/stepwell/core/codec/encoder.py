@@ -62,7 +62,7 @@ class Encoder:
             if node is not None:
                 exact["t"] = node
             if self._orders.rules:
-                exact["o"] = self._orders.rules
+                exact["o"] = self._orders.listed()
             if self._orders.others:
                 exact["x"] = self._orders.others
             if self._heads:

@@ -55,3 +55,7 @@ class OrderBook:
             return None
         self.others.append(keys)
         return len(self.others) - 1
+
+    def listed(self) -> list[Keys]:
+        """The rules in an order that does not depend on where in the value they were met."""
+        return sorted(self.rules)
