@@ -191,7 +191,9 @@ def swarm(dsn: str) -> UUID:
         "tool_call", "fetch_policy", {"kind": "refund"}, "Broken on arrival: refund in full.",
         took=0.52, agent="b", parent_step=spread, call_hash=5,
     )  # fmt: skip
+    script.clock -= timedelta(seconds=0.4)
     script.step("llm_call", "gpt-5-mini", {"messages": []}, "short", took=0.2, agent="c", parent_step=policy)
+    script.clock += timedelta(seconds=0.2)
     script.step("state_update", None, None, {"verdict": "refund"}, took=0.01, agent="b", parent_step=spread)
     script.clock = NOON + timedelta(seconds=12)
     triage.ask({"role": "assistant", "content": "Refunded."})
