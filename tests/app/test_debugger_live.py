@@ -71,6 +71,22 @@ def test_continue_stops_at_the_tail_and_offers_to_follow(schema_dsn: str) -> Non
         debug(schema_dsn, LIVE, act)
 
 
+def test_a_run_may_be_opened_before_its_first_step(schema_dsn: str) -> None:
+    """Which then appears."""
+    live(schema_dsn, steps=0)
+    with alive(schema_dsn) as recorder:
+
+        async def act(debugger: Debugging) -> None:
+            assert "no steps are recorded" in debugger.text
+            go_on(recorder, 1)
+            await debugger.until(
+                lambda: "1/1+ 100% after  LIVE" in debugger.status and debugger.screen.settled
+            )
+            assert "turn  1" in debugger.text
+
+        debug(schema_dsn, LIVE, act)
+
+
 def test_a_step_that_finishes_while_it_is_looked_at_is_replayed(schema_dsn: str) -> None:
     """Its output appears by itself."""
     live(schema_dsn)
