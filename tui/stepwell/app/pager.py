@@ -8,13 +8,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 from textual.app import App, SuspendNotSupported
 
 from stepwell.app.present import clean
 
 DEFAULT = "less"
+FOREVER = 1e9
+"""Seconds. Waiting with a limit wakes every 50 ms; without one, a signal that another thread gets is never seen."""
 
 
 def page(app: App[Any], lines: Iterable[str], env: Mapping[str, str]) -> str:
@@ -50,19 +52,19 @@ def pager_command(env: Mapping[str, str]) -> list[str] | str:
 def pipe(command: list[str], lines: Iterable[str], env: Mapping[str, str]) -> str:
     """Run a pager on lines. It may end before it has read them all."""
     encoding = getattr(sys.__stdout__, "encoding", None) or "utf-8"
-    with _deaf_to_interrupts():
+    with _deaf_to_interrupts(), _HangUps() as hang_ups:
         try:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, env=dict(env))
         except OSError as problem:
             return f"cannot run {clean(command[0])}: {problem.strerror}"
-        with _passing_on_hang_ups(process):
-            assert process.stdin is not None
-            with contextlib.suppress(BrokenPipeError):
-                for line in lines:
-                    process.stdin.write(clean(line).encode(encoding, "backslashreplace") + b"\n")
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.close()
-            status = process.wait()
+        hang_ups.pass_on_to(process)
+        assert process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            for line in lines:
+                process.stdin.write(clean(line).encode(encoding, "backslashreplace") + b"\n")
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        status = process.wait(FOREVER)
     return f"{clean(command[0])} ended with status {status}" if status > 0 else ""
 
 
@@ -79,15 +81,33 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-@contextlib.contextmanager
-def _passing_on_hang_ups(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """What ends the app ends its pager: the app, which hears of it all the same, waits for that."""
-    before = {
-        number: signal.signal(number, lambda number, _: process.send_signal(number))
-        for number in (signal.SIGHUP, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+class _HangUps:
+    """What ends the app ends its pager: the app hears of it all the same, but waits for the pager.
+
+    Handlers are in place before the pager is, which may be the moment at which the connection breaks.
+    """
+
+    def __init__(self) -> None:
+        self._early: list[int] = []
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def pass_on_to(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+        for number in self._early:
+            process.send_signal(number)
+
+    def _take(self, number: int, _: object) -> None:
+        if self._process is None:
+            self._early.append(number)
+        else:
+            self._process.send_signal(number)
+
+    def __enter__(self) -> Self:
+        self._before = {
+            number: signal.signal(number, self._take) for number in (signal.SIGHUP, signal.SIGTERM)
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
