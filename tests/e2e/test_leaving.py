@@ -97,14 +97,11 @@ def test_a_signal_ends_it_in_order(debugger: RawTerminal, number: signal.Signals
     assert_restored(debugger)
 
 
-@pytest.mark.parametrize("number", ENDINGS)
-def test_a_signal_ends_it_on_the_list_too(
-    raw: Callable[..., RawTerminal], recorded: str, number: signal.Signals
-) -> None:
+def test_a_signal_ends_it_on_the_list_too(raw: Callable[..., RawTerminal], recorded: str) -> None:
     runs = raw(*STEPWELL, "--dsn", recorded)
     runs.wait_for(b"newest first")
-    runs.signal(number)
-    assert runs.wait() == 128 + number
+    runs.signal(signal.SIGTERM)
+    assert runs.wait() == 128 + signal.SIGTERM
     assert_restored(runs)
 
 

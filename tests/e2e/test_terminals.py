@@ -20,7 +20,7 @@ def colours(written: bytes) -> set[int]:
     return {number for number in found if 30 <= number <= 38 or 40 <= number <= 48 or 90 <= number <= 107}
 
 
-@pytest.mark.parametrize("term", ["xterm", "xterm-256color", "screen", "tmux-256color", "linux", "vt100"])
+@pytest.mark.parametrize("term", ["xterm", "screen", "linux", "vt100"])
 def test_it_shows_in_a_terminal_called(terminal: Callable[..., Terminal], recorded: str, term: str) -> None:
     debugger = terminal(*STEPWELL, "--dsn", recorded, "@failed", TERM=term)
     debugger.wait_for("1/52 2% after", LOOP, "INPUT- gpt-5-mini", "n/p step")
@@ -28,9 +28,8 @@ def test_it_shows_in_a_terminal_called(terminal: Callable[..., Terminal], record
     assert debugger.wait() == 0
 
 
-@pytest.mark.parametrize("variable", ["LANG", "LC_ALL"])
-def test_it_shows_without_a_language(terminal: Callable[..., Terminal], recorded: str, variable: str) -> None:
-    debugger = terminal(*STEPWELL, "--dsn", recorded, **{"LANG": "C", variable: "C"})
+def test_it_shows_without_a_language(terminal: Callable[..., Terminal], recorded: str) -> None:
+    debugger = terminal(*STEPWELL, "--dsn", recorded, LANG="C", LC_ALL="C")
     debugger.wait_for("newest first", "search_orders x24, M")
     debugger.type("Enter")
     debugger.wait_for("1/52 2% after", LOOP)
@@ -93,7 +92,7 @@ def test_half_a_terminal_is_refused(raw: Callable[..., RawTerminal], recorded: s
     )
 
 
-@pytest.mark.parametrize("words", [("@failed",), ("demo",), ()], ids=["address", "demo", "list"])
+@pytest.mark.parametrize("words", [("@failed",), ("demo",)], ids=["address", "demo"])
 def test_a_terminal_that_can_draw_nothing_is_refused(
     raw: Callable[..., RawTerminal], recorded: str, words: tuple[str, ...]
 ) -> None:
