@@ -10,7 +10,7 @@ import pytest
 
 from stepwell import Recorder, RecordingError
 from stepwell.core.liveness import lock_key
-from stepwell.recorder import batches, writer
+from stepwell.recorder import batches, link
 from stepwell.recorder.intents import StartStep
 
 Observer = psycopg.Connection[dict[str, Any]]
@@ -143,17 +143,17 @@ def test_an_intent_whose_commit_is_unknown_is_recorded_once(
     write = batches.write
     lost: list[int] = []
 
-    def breaking(link: Any, intents: Any, books: Any) -> Any:
+    def breaking(connected: Any, intents: Any, books: Any, *sent: Any) -> Any:
         if not lost and any(isinstance(intent, StartStep) for intent in intents):
             lost.append(1)
             if committed:
                 books, intents = dict(books), [_copy(intent) for intent in intents]
-                write(link, intents, {})
+                write(connected, intents, {})
             kill_recorders(connection)
-            return write(link, intents, books)
-        return write(link, intents, books)
+            return write(connected, intents, books, *sent)
+        return write(connected, intents, books, *sent)
 
-    monkeypatch.setattr(writer, "write", breaking)
+    monkeypatch.setattr(link, "write", breaking)
     assert in_threads(*[lambda n=n: run.tool(str, n) for n in range(4)]) == ["0", "1", "2", "3"]
     assert lost
     rows = steps(run.run_id)
@@ -180,7 +180,7 @@ def test_a_transaction_in_the_way_is_waited_out_and_tried_again(
         return write(*given)
 
     run = recorder.start()
-    monkeypatch.setattr(writer, "write", failing)
+    monkeypatch.setattr(link, "write", failing)
     assert run.tool(len, "ab") == 2
     assert failures == []
 
@@ -204,7 +204,7 @@ def test_while_nothing_answers_every_caller_hears_so_and_it_goes_on_afterwards(
     monkeypatch: pytest.MonkeyPatch,
     steps: Any,
 ) -> None:
-    monkeypatch.setattr(writer, "PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(link, "PAUSES", (0.01, 0.01))
     run = recorder.start()
     shut(True)
     kill_recorders(connection)

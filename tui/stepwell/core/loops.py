@@ -124,8 +124,11 @@ class _Agent:
     repeats: list[int] = field(default_factory=lambda: [0] * (MAX_PERIOD + 1))
     first: list[int] = field(default_factory=lambda: [0] * (MAX_PERIOD + 1))
 
-    def add(self, number: int, name: str | None, call_hash: int) -> Iterator[Loop]:
-        """Count one finished call; yields each loop of which it completes a lap, shortest period first."""
+    def add(self, number: int, name: str | None, call_hash: int, beyond: int) -> Iterator[Loop]:
+        """Count one finished call.
+
+        Yields each loop of more than `beyond` laps of which it completes a lap, shortest period first.
+        """
         for period in range(1, len(self.history) + 1):
             back = self.history[-period]
             if back[2] != call_hash:
@@ -137,7 +140,7 @@ class _Agent:
         self.history.append((number, name, call_hash))
         for period in range(1, MAX_PERIOD + 1):
             laps, rest = divmod(self.repeats[period], period)
-            if laps and not rest:
+            if laps and not rest and laps + 1 > beyond:
                 lap = list(self.history)[-period:]
                 yield Loop(cycle_name(c[1] for c in lap), self.first[period], number, period, laps + 1)
 
@@ -159,7 +162,9 @@ class LoopTracker:
         `LOOPING_LAPS` laps or longer, else None.
         """
         best = self._best
-        for loop in self._agents.setdefault(agent, _Agent()).add(number, name, call_hash):
+        if (own := self._agents.get(agent)) is None:
+            own = self._agents[agent] = _Agent()
+        for loop in own.add(number, name, call_hash, best.laps if best else 0):
             if best is None or loop.laps > best.laps:
                 best = loop
         if best is self._best or best is None:

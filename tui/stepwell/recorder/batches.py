@@ -1,17 +1,19 @@
 """One batch of intents: sent as few statements, committed together, answered one by one."""
 
-import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 from uuid import UUID
 
 from psycopg import Connection, Cursor
 
+from stepwell.core.codec import dump
 from stepwell.core.loops import LoopTracker
+from stepwell.core.steps import Loop
 from stepwell.recorder.intents import EndRun, FinishStep, Intent, OpenRun, ResumeRun, StartStep
 from stepwell.store import writing
 
+_LOOP = tuple(part.name for part in fields(Loop))
 GONE = "the run is no longer in the database"
 
 
@@ -49,19 +51,34 @@ class _Request:
     """The runs whose rows it locks."""
 
 
-def write(connection: Connection[Any], intents: Sequence[Intent], books: Books) -> list[Intent]:
-    """Do what the intents ask, in one transaction, and settle them. Returns those that have to be sent again.
+def write(
+    connection: Connection[Any],
+    intents: Sequence[Intent],
+    books: Books,
+    sent: Callable[[], None] | None = None,
+) -> list[Intent]:
+    """Do what the intents ask, in one transaction, and answer them. Returns those that have to be sent again.
 
-    Raises what psycopg raises, with nothing done and nothing settled.
+    `sent` is called when all is on its way to the server and nothing has come back.
+    Raises what psycopg raises, with nothing done and nothing answered.
     """
     _hold_inherited(connection, intents, books)
+    if len(intents) == 1 and sent is None:
+        intent = intents[0]
+        if isinstance(intent, StartStep):
+            return _start_one(connection, intent, books)
+        if isinstance(intent, FinishStep):
+            return _finish_one(connection, intent, books)
     requests = _requests(intents, books)
     cursors = [connection.cursor(binary=True) for _ in requests]
-    if len(requests) == 1:
+    if len(requests) == 1 and sent is None:
         requests[0].send(cursors[0])
+    elif len(requests) == 1:
+        with writing.one_trip(connection, sent):
+            requests[0].send(cursors[0])
     else:
         run_ids = {run_id for request in requests for run_id in request.run_ids}
-        with writing.transaction(connection, run_ids):
+        with writing.transaction(connection, run_ids, sent):
             for request, cursor in zip(requests, cursors, strict=True):
                 request.send(cursor)
     again: list[Intent] = []
@@ -71,11 +88,25 @@ def write(connection: Connection[Any], intents: Sequence[Intent], books: Books) 
 
 
 def _hold_inherited(connection: Connection[Any], intents: Sequence[Intent], books: Books) -> None:
-    for run_id in {intent.row.run_id for intent in intents if isinstance(intent, StartStep)}:
-        book = books.get(run_id)
-        if book is not None and book.inherited:
-            writing.hold_runs(connection, [run_id])
-            book.opened, book.inherited = 1, False
+    for intent in intents:
+        if isinstance(intent, StartStep):
+            book = books.get(intent.row.run_id)
+            if book is not None and book.inherited:
+                writing.hold_runs(connection, [intent.row.run_id])
+                book.opened, book.inherited = 1, False
+
+
+def _start_one(connection: Connection[Any], intent: StartStep, books: Books) -> list[Intent]:
+    book = _book(books, intent.row.run_id)
+    intent.sent = row = _start_row(intent, book)
+    return _begun(intent, writing.start_one(connection, row), book, wary=row.known is not None)
+
+
+def _finish_one(connection: Connection[Any], intent: FinishStep, books: Books) -> list[Intent]:
+    _count(intent, books)
+    there = writing.finish_one(connection, intent.row) or intent.resent
+    intent.answer(None if there else intent.problem(GONE))
+    return []
 
 
 def _requests(intents: Sequence[Intent], books: Books) -> list[_Request]:
@@ -93,7 +124,7 @@ def _requests(intents: Sequence[Intent], books: Books) -> list[_Request]:
 def _opening(intent: OpenRun, books: Books) -> _Request:
     def answer(_: Cursor[Any]) -> list[Intent]:
         _book(books, intent.run_id).opened += 1
-        intent.settle()
+        intent.answer()
         return []
 
     return _Request(
@@ -110,7 +141,7 @@ def _resuming(intent: ResumeRun, books: Books) -> _Request:
             book = _book(books, intent.run_id)
             book.opened += 1
             book.last = book.foreign = max(book.last, row[0])
-        intent.settle()
+        intent.answer()
         return []
 
     return _Request(
@@ -124,7 +155,7 @@ def _ending(intent: EndRun, books: Books) -> _Request:
         book.opened -= 1
         if book.opened <= 0:
             del books[intent.run_id]
-        intent.settle(None if cursor.fetchone() else intent.problem(GONE))
+        intent.answer(None if cursor.fetchone() else intent.problem(GONE))
         return []
 
     def send(cursor: Cursor[Any]) -> None:
@@ -141,7 +172,7 @@ def _finishing(intents: Sequence[FinishStep], books: Books) -> _Request:
         done = set(cursor.fetchall())
         for intent in intents:
             there = intent.resent or (intent.row.run_id, intent.row.step_number) in done
-            intent.settle(None if there else intent.problem(GONE))
+            intent.answer(None if there else intent.problem(GONE))
         return []
 
     rows = [intent.row for intent in intents]
@@ -159,7 +190,7 @@ def _count(intent: FinishStep, books: Books) -> None:
     tracker = _book(books, row.run_id).tracker
     loop = tracker.add(intent.agent, row.step_number, intent.name, row.call_hash)
     if loop is not None:
-        intent.row = row._replace(loop=json.dumps(asdict(loop)))
+        intent.row = row._replace(loop=dump({name: getattr(loop, name) for name in _LOOP}))
 
 
 def _starting(intents: Sequence[StartStep], books: Books) -> _Request:
@@ -172,21 +203,27 @@ def _starting(intents: Sequence[StartStep], books: Books) -> _Request:
         # Only those that were told what is known may have been left out for that.
         wary = {row.run_id for row in rows if row.known is not None}
         for intent, number in zip(intents, writing.read_numbers(cursor, rows), strict=True):
-            book = _book(books, intent.row.run_id)
-            if number is not None:
-                book.note(number)
-                intent.number = number
-                intent.settle()
-            elif intent.row.run_id in wary:
-                book.foreign = book.last + 1
-                again.append(intent)
-            else:
-                intent.settle(intent.problem(GONE))
+            run_id = intent.row.run_id
+            again += _begun(intent, number, _book(books, run_id), wary=run_id in wary)
         return again
 
     return _Request(
         intents, lambda cursor: writing.send_starts(cursor, rows), answer, {row.run_id for row in rows}
     )
+
+
+def _begun(intent: StartStep, number: int | None, book: Book, *, wary: bool) -> list[Intent]:
+    """Answer it with its number. Returns it where it has to be sent again, for there may be newer steps."""
+    if number is not None:
+        intent.number = number
+        intent.answer()
+        book.note(number)  # last: an interruption before it makes the book wary, and loses nothing
+    elif wary:
+        book.foreign = book.last + 1
+        return [intent]
+    else:
+        intent.answer(intent.problem(GONE))
+    return []
 
 
 def _start_row(intent: StartStep, book: Book) -> writing.Start:
@@ -208,4 +245,6 @@ def _start_row(intent: StartStep, book: Book) -> writing.Start:
 
 
 def _book(books: Books, run_id: UUID) -> Book:
-    return books.setdefault(run_id, Book())
+    if (book := books.get(run_id)) is None:
+        book = books[run_id] = Book()
+    return book

@@ -14,14 +14,19 @@ log = logging.getLogger("stepwell")
 
 
 class Intent:
-    """One request. Settled once, by the writer's thread; waited for in a thread or in a task."""
+    """One request. Settled once, by whoever is at the connection; waited for in a thread or in a task.
 
-    __slots__ = ("_lock", "_waiter", "error", "resent", "settled", "size", "watched")
+    Settling is to answer it and to release those who wait; they may be released a little later.
+    """
+
+    __slots__ = ("_lock", "_released", "_waiter", "error", "resent", "settled", "size", "watched")
 
     def __init__(self, size: int = 0) -> None:
         """`size` is roughly how many bytes it sends."""
         self.size = size
         self.settled = False
+        """Answered: done, or failed for good with `error`."""
+        self._released = False
         self.error: RecordingError | None = None
         self.watched = True
         """False: nobody waits, so what goes wrong is logged."""
@@ -31,13 +36,11 @@ class Intent:
         self._lock = allocate_lock()
         self._lock.acquire()
 
-    def wait(self) -> None:
-        """Block until it is done. Raises RecordingError."""
-        if not self.settled:
-            with self._lock:
-                pass
-        if self.error is not None:
-            raise self.error
+    def wait(self, seconds: float) -> bool:
+        """Block until it is settled, so long at most. Returns whether it is."""
+        if not self.settled and self._lock.acquire(timeout=seconds):
+            self._lock.release()
+        return self.settled
 
     async def wait_async(self) -> None:
         """The same in a task, whose loop goes on meanwhile."""
@@ -52,12 +55,23 @@ class Intent:
 
     def settle(self, error: RecordingError | None = None) -> None:
         """Done, or failed for good. Wakes whoever waits."""
+        self.answer(error)
+        self.release()
+
+    def answer(self, error: RecordingError | None = None) -> None:
+        """Done, or failed for good. To be released."""
         if self.settled:
             return
         if error is not None and not self.watched:
             log.error("%s", error)
         self.error = error
         self.settled = True
+
+    def release(self) -> None:
+        """Wake whoever waits for it."""
+        if self._released:
+            return
+        self._released = True
         self._lock.release()
         if self._waiter is not None:
             loop, future = self._waiter
@@ -140,9 +154,9 @@ class StartStep(Intent):
         self.sent: Start | None = None
         """The row as it was sent last."""
 
-    def settle(self, error: RecordingError | None = None) -> None:
+    def answer(self, error: RecordingError | None = None) -> None:
         self.base = self.whole = None  # else every state would keep all those before it
-        super().settle(error)
+        super().answer(error)
 
     def describe(self) -> str:
         row = self.row

@@ -80,8 +80,7 @@ class Recorder:
         ends it for all. Raises NotFoundError for no such run, RecordingError.
         """
         intent = ResumeRun(run_id if isinstance(run_id, UUID) else _parse(run_id))
-        self._writer.submit(intent)
-        intent.wait()
+        self._writer.do(intent)
         if not intent.found:
             raise NotFoundError(f"no run {run_id} to resume; list them: stepwell runs")
         return Run(Trail(self._writer, intent.run_id, clock.now()), Options())
@@ -108,9 +107,9 @@ class Opening:
 
     def open(self) -> Run:
         """Begin it. Raises RecordingError, UsageError the second time."""
-        self._submit()
+        self._submit(waiting=True)
         try:
-            self._intent.wait()
+            self._writer.wait(self._intent)
         except BaseException as error:
             self._take_back(error)
             raise
@@ -140,10 +139,10 @@ class Opening:
         assert self._run is not None
         await self._run.__aexit__(kind, error, trace)
 
-    def _submit(self) -> None:
+    def _submit(self, *, waiting: bool = False) -> None:
         if self._intent.settled:
             raise UsageError("this run was begun already; each `with` needs a `recorder.run(…)` of its own")
-        self._writer.submit(self._intent)
+        self._writer.submit(self._intent, waiting=waiting)
 
     def _take_back(self, error: BaseException) -> None:
         """Interrupted while the run was being begun: it ends with that, and nobody waits for it."""

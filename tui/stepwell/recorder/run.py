@@ -119,7 +119,10 @@ class Run:
 
         Only what changed since the last one is stored. Raises RecordingError, EncodingError.
         """
-        self.trail.submit_state(self.agent_name, parent_in(self.run_id), value, shared).wait()
+        trail = self.trail
+        trail.writer.wait(
+            trail.submit_state(self.agent_name, parent_in(self.run_id), value, shared, waiting=True)
+        )
 
     async def astate(self, value: object, *, shared: bool = False) -> None:
         """`state` for tasks."""
@@ -128,8 +131,7 @@ class Run:
     def finish(self, error: BaseException | None = None) -> None:
         """End the run where no `with` does: `failed` with an error, else `ok`. Raises RecordingError."""
         intent = self.trail.ending(*_verdict(error))
-        self.trail.writer.submit(intent)
-        intent.wait()
+        self.trail.writer.do(intent)
 
     async def afinish(self, error: BaseException | None = None) -> None:
         """`finish` for tasks."""

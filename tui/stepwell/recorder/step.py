@@ -57,13 +57,14 @@ class Step:
     def begin(self) -> None:
         """Commit the intent. Raises RecordingError, and then the call must not be made."""
         self._intent.row = self._intent.row._replace(started_at=clock.now())
-        self._run.trail.writer.submit(self._intent)
+        writer = self._run.trail.writer
+        writer.submit(self._intent, waiting=True)
         try:
-            self._intent.wait()
+            writer.wait(self._intent)
         except BaseException as error:
             if self._intent.error is None:  # interrupted while waiting: it is recorded, but will not be made
                 with contextlib.suppress(RecordingError):
-                    self._intent.wait()
+                    writer.wait(self._intent)
                     self.fail(error)
             raise
         self._tick = clock.tick()
@@ -88,8 +89,7 @@ class Step:
     def finish(self, output: object, error: BaseException | None = None) -> None:
         """Commit the outcome. Raises RecordingError where it could not be."""
         intent, problem = self._outcome(output, error)
-        self._run.trail.writer.submit(intent)
-        intent.wait()
+        self._run.trail.writer.do(intent)
         if problem is not None:
             raise problem
 

@@ -38,8 +38,10 @@ class Trail:
         """In the child: what the parent had under way may never have been recorded, so states begin whole."""
         self._begin()
 
-    def submit_state(self, agent: str | None, parent: int | None, value: object, shared: bool) -> StartStep:
-        """Record how the state has changed. The intent is submitted and still to be waited for.
+    def submit_state(
+        self, agent: str | None, parent: int | None, value: object, shared: bool, *, waiting: bool = False
+    ) -> StartStep:
+        """Record how the state has changed. The intent is submitted, `waiting` as for `Writer.submit`.
 
         Raises EncodingError for a state that cannot be kept.
         """
@@ -63,7 +65,7 @@ class Trail:
                 output.exact,
             )
             intent = StartStep(row, base, lambda: _encode_patch(diff(MISSING, new)))
-            self.writer.submit(intent)
+            self.writer.submit(intent, waiting=waiting)
             self._states[scope] = (new, intent)
         return intent
 

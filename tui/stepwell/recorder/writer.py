@@ -1,17 +1,17 @@
-"""The writer: one thread that owns the connection and commits what has come in while it was committing.
+"""The writer: commits what is submitted, and what came in while it was committing shares the next commit.
 
-Whoever asks waits until its own intent is committed, so nothing is lost and many share a commit. What fails is
-tried again alone, so that an intent fails only by itself.
+One thread at a time is at the connection. A caller that finds nobody there commits its own intent itself, which
+spares it two changes of thread; under load, and for tasks, a thread of the writer's own is at it all the time.
+Whoever asks waits until its intent is committed, so nothing is lost and many share a commit. What fails is tried
+again alone, by the writer's thread, so that an intent fails only by itself.
 """
 
 import atexit
 import contextlib
-import os
-import random
 import threading
-import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any
 from weakref import WeakSet
 
@@ -20,24 +20,22 @@ from psycopg import Connection
 
 from stepwell.errors import DatabaseError
 from stepwell.recorder import forks
-from stepwell.recorder.batches import Books, write
 from stepwell.recorder.failures import cause
-from stepwell.recorder.intents import Intent, StartStep
-from stepwell.store import writing
+from stepwell.recorder.intents import Intent
+from stepwell.recorder.link import Link
+from stepwell.recorder.turns import Turn, Turns
 
 MOST_INTENTS = 512
 MOST_BYTES = 16 * 1024 * 1024
 """A batch is closed when it holds so much."""
-ATTEMPTS = 8
-"""How often a batch is sent that another transaction is in the way of."""
-PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
-"""Seconds between attempts to reconnect. After all have failed once, later batches try once only."""
+PROMPT_BYTES = 1024 * 1024
+"""Before a batch of so much is sent, those of the last one are released."""
+PATIENCE = 2.0
+"""Seconds that a caller waits before it looks whether anybody is at the connection."""
 CLOSE_TIMEOUT = 30
 """Seconds that the end of the process waits for what is still to be committed."""
 
 _writers: "WeakSet[Writer]" = WeakSet()
-_inherited: list[Connection[Any]] = []
-"""Connections of a parent process: they must be neither used nor closed, so they are kept from collection."""
 
 
 class Writer:
@@ -47,97 +45,207 @@ class Writer:
         self, connect: Callable[[], Connection[Any]], connection: Connection[Any] | None = None
     ) -> None:
         """`connect` opens a connection prepared for writing, or raises DatabaseError; `connection` is a first one."""
-        self._connect = connect
-        self._connection = connection
-        self._books: Books = {}
-        self._down = False
+        self._link = Link(connect, connection, self._release)
+        self._closed = self._ended = False
         self._begin()
         forks.register(self)
         _writers.add(self)
 
     def _begin(self) -> None:
-        self._queue: SimpleQueue[Intent | None] = SimpleQueue()
+        self._queue: deque[Intent] = deque()
+        self._left: deque[tuple[list[Intent], int]] = deque()
+        """Batches that a caller could not commit, and the backend that may have done so all the same, or 0."""
+        self._answered: list[Intent] = []
+        """To be released."""
+        self._turns = Turns()
+        self._calls: SimpleQueue[None] = SimpleQueue()
         self._starting = threading.RLock()  # a stream that is collected may submit from anywhere
         self._thread: threading.Thread | None = None
-        self._closed = False
 
     def after_fork(self) -> None:
         """In the child: a thread, a queue and a connection of its own, when they are needed."""
-        closed = self._closed
         self._begin()
-        self._closed = closed
-        for book in self._books.values():
-            book.opened, book.inherited = 0, True
-        if self._connection is not None:
-            _disown(self._connection)
-            self._connection = None
+        self._ended = self._closed
+        self._link.after_fork()
 
-    def submit(self, intent: Intent) -> None:
-        """Have the intent done; it is settled by and by. Raises RecordingError when the recorder is closed."""
+    def submit(self, intent: Intent, *, waiting: bool = False) -> None:
+        """Have the intent done; it is settled by and by. Raises RecordingError when the recorder is closed.
+
+        `waiting` promises a `wait` for it, which may do it then and there.
+        """
         if self._closed:
             raise intent.problem("the recorder is closed")
-        if self._thread is None:
-            self._start(intent)
-        self._queue.put(intent)
+        self._queue.append(intent)
+        if self._ended:
+            self._refuse()
+        elif not waiting:
+            self._call()
 
-    def _start(self, intent: Intent) -> None:
-        with self._starting:
-            if self._thread is None:
-                thread = threading.Thread(target=self._work, name="stepwell-writer", daemon=True)
-                try:
-                    thread.start()
-                except RuntimeError as error:  # at the end of the interpreter, or no thread left to have
-                    raise intent.problem(str(error)) from error
-                self._thread = thread
+    def wait(self, intent: Intent) -> None:
+        """Block until a submitted intent is done. Raises RecordingError."""
+        if not intent.settled:
+            self._take_turn(intent)
+        while not intent.wait(PATIENCE):
+            self._look()
+        if intent.error is not None:
+            raise intent.error
+
+    def do(self, intent: Intent) -> None:
+        """Submit the intent and block until it is done. Raises RecordingError."""
+        self.submit(intent, waiting=True)
+        self.wait(intent)
 
     def close(self, timeout: float | None = None) -> None:
         """Commit what was submitted, then let go of the connection. Doing it again does nothing."""
         self._closed = True
-        thread = self._thread
-        if thread is None:
-            self._disconnect()
-        elif thread is not threading.current_thread():
-            self._queue.put(None)
-            thread.join(timeout)
+        if self._thread is None:
+            self._serve()
+        if not self._ended and self._thread is not threading.current_thread():
+            self._call()
+            if self._thread is not None:
+                self._thread.join(timeout)
+
+    # -- a caller's turn: one batch, one attempt --
+
+    def _take_turn(self, intent: Intent) -> None:
+        """Commit what was submitted, the intent among it, unless somebody else is at the connection.
+
+        A signal may interrupt it at any point, with an exception of any kind.
+        """
+        turn = Turn()
+        try:
+            if self._turns.begin(turn):
+                self._try(turn)
+            elif (other := self._turns.current) is not None and other.is_of_this_thread:
+                self._depose(other)
+        except BaseException as error:
+            if self._turns.current is turn:
+                known = isinstance(error, psycopg.Error)
+                self._leave(turn, 0 if known else self._link.let_go(close=True))
+            if not isinstance(error, Exception):
+                raise
+            if isinstance(error, psycopg.Error | DatabaseError):
+                return  # it is the writer's thread that goes on with the batch
+            self._outlive(intent, error)
+        finally:
+            if self._turns.current is turn:
+                self._turns.end(turn)
+            if self._queue or self._left or self._closed:
+                self._call()
+
+    def _try(self, turn: Turn) -> None:
+        if self._left or self._link.connection is None:
+            return  # there is more to it than one attempt
+        self._fill(turn.batch)
+        if turn.batch:
+            again = self._link.write(turn.batch)
+            for intent in turn.batch:
+                if intent.settled:
+                    intent.release()
+            if again:
+                self._left.append((again, 0))
+
+    def _leave(self, turn: Turn, lost: int) -> None:
+        """Leave the batch of a turn that failed to the writer's thread."""
+        for intent in turn.batch:
+            if intent.settled:
+                intent.release()
+        if rest := [intent for intent in turn.batch if not intent.settled]:
+            self._left.append((rest, lost))
+        self._turns.end(turn)
+
+    def _outlive(self, intent: Intent, error: Exception) -> None:
+        """Raise what interrupted a turn, unless it was the intent's own failing."""
+        self._call()
+        while not intent.wait(PATIENCE):
+            self._look()
+        if intent.error is None:
+            raise error
+
+    def _look(self) -> None:
+        """See that somebody is at the connection: an interruption of its clean-up may have ended a turn unseen."""
+        other = self._turns.current
+        if other is not None and not other.is_alive:
+            self._depose(other)
+        self._call()
+
+    def _depose(self, other: Turn) -> None:
+        """Have the writer's thread go on in place of a turn that was interrupted, and give up its connection.
+
+        If this is code of a signal's that runs in the middle of that turn, the turn will notice.
+        """
+        with self._starting:
+            if self._turns.current is other:
+                self._leave(other, self._link.let_go(close=not other.is_alive))
+        self._call()
+
+    # -- the turns of the writer's own thread: until nothing is left --
+
+    def _call(self) -> None:
+        """Have the writer's thread look for work."""
+        try:
+            self._start()
+        except RuntimeError:  # at the end of the interpreter, or no thread left to have
+            self._serve()
+        else:
+            self._calls.put(None)
+
+    def _start(self) -> None:
+        if self._thread is None:
+            with self._starting:
+                if self._thread is None:
+                    thread = threading.Thread(target=self._work, name="stepwell-writer", daemon=True)
+                    thread.start()
+                    self._thread = thread
 
     def _work(self) -> None:
-        going = True
-        while going:
-            batch, going = self._take()
-            if batch:
-                self._commit(batch)
-        self._disconnect()
-        for intent in self._rest():
-            intent.settle(intent.problem("the recorder is closed"))
+        while not self._ended:
+            self._calls.get()
+            self._serve()
 
-    def _take(self) -> tuple[list[Intent], bool]:
-        """What has come in, waiting for the first; and whether to go on after it."""
-        batch: list[Intent] = []
-        size = 0
-        intent = self._queue.get()
-        while intent is not None:
-            batch.append(intent)
-            size += intent.size
-            if len(batch) >= MOST_INTENTS or size >= MOST_BYTES:
-                return batch, True
+    def _serve(self) -> None:
+        """Commit until nothing is left, unless somebody else is at the connection, who will call then."""
+        turn = Turn()
+        while (self._queue or self._left or self._closed) and self._turns.begin(turn):
             try:
-                intent = self._queue.get_nowait()
-            except Empty:
-                return batch, True
-        return batch, False
+                self._commit_all(turn)
+                if self._closed:
+                    self._ended = True
+                    self._link.disconnect()
+                    self._refuse()
+                    return
+            finally:
+                self._turns.end(turn)
 
-    def _rest(self) -> list[Intent]:
-        rest: list[Intent] = []
-        with contextlib.suppress(Empty):
-            while True:
-                if (intent := self._queue.get_nowait()) is not None:
-                    rest.append(intent)
-        return rest
+    def _commit_all(self, turn: Turn) -> None:
+        while True:
+            lost = 0
+            if self._left:
+                turn.batch, lost = self._left.popleft()
+            else:
+                turn.batch = []
+                self._fill(turn.batch)
+            if not turn.batch:
+                return self._release()
+            if sum(intent.size for intent in turn.batch) > PROMPT_BYTES:
+                self._release()
+            self._commit(turn.batch, lost)
+            self._answered += turn.batch
 
-    def _commit(self, batch: Sequence[Intent]) -> None:
-        """Settle every intent of the batch, one way or the other."""
+    def _fill(self, batch: list[Intent]) -> None:
+        """Take what has come in. An interruption leaves no intent out, but may leave one in both places."""
+        size = 0
+        while self._queue and len(batch) < MOST_INTENTS and size < MOST_BYTES:
+            intent = self._queue[0]
+            if not intent.settled:
+                batch.append(intent)
+                size += intent.size
+            self._queue.popleft()
+
+    def _commit(self, batch: Sequence[Intent], lost: int = 0) -> None:
+        """Answer every intent of the batch, one way or the other."""
         try:
-            self._attempt(batch)
+            self._link.commit(batch, self._release, lost)
         except DatabaseError as error:  # nothing answers: it is the same for all
             self._fail(batch, error)
         except (
@@ -156,93 +264,17 @@ class Writer:
             problem.__cause__ = error
             intent.settle(problem)
 
-    def _attempt(self, batch: Sequence[Intent]) -> None:
-        """Write the batch, again where another transaction was in the way or the connection was lost."""
-        todo = list(batch)
-        reconnected = False
-        attempt = 0
-        while todo:
-            connection = self._connection or self._reconnect()
-            try:
-                todo = write(connection, todo, self._books)
-            except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
-                attempt += 1
-                if attempt >= ATTEMPTS:
-                    raise
-                time.sleep(random.uniform(0, 0.005 * 2**attempt))
-            except (psycopg.OperationalError, psycopg.InterfaceError):
-                if not connection.closed:
-                    raise
-                if reconnected:
-                    self._disconnect()
-                    raise
-                reconnected = True
-                todo = self._recover(connection, todo)
+    def _release(self) -> None:
+        """Let callers go on whose intents have been answered."""
+        answered, self._answered = self._answered, []
+        for intent in answered:
+            intent.release()
 
-    def _recover(self, lost: Connection[Any], batch: Sequence[Intent]) -> list[Intent]:
-        """Open a new connection and find out what the lost one committed; the rest is to be sent again."""
-        pid = lost.info.backend_pid if lost.pgconn else 0
-        self._disconnect()
-        connection = self._reconnect()
-        if pid:
-            writing.end_backend(connection, pid)
-        todo: list[Intent] = []
-        taken: set[tuple[object, int]] = set()
-        for intent in batch:
-            intent.resent = True
-            if not (isinstance(intent, StartStep) and self._was_committed(connection, intent, taken)):
-                todo.append(intent)
-        return todo
-
-    def _was_committed(
-        self, connection: Connection[Any], intent: StartStep, taken: set[tuple[object, int]]
-    ) -> bool:
-        row = intent.sent or intent.row
-        book = self._books.get(row.run_id)
-        for number in writing.find_started(connection, row, book.last if book else 0):
-            if (row.run_id, number) not in taken:
-                taken.add((row.run_id, number))
-                intent.number = number
-                break
-        else:
-            return False
-        intent.settle()
-        return True
-
-    def _reconnect(self) -> Connection[Any]:
-        """A new connection that holds the locks of the open runs. Raises DatabaseError."""
-        pauses = iter(() if self._down else PAUSES)
-        while True:
-            try:
-                connection = self._connect()
-                writing.hold_runs(
-                    connection, [i for i, book in self._books.items() for _ in range(book.opened)]
-                )
-                break
-            except (DatabaseError, psycopg.Error) as error:
-                pause = next(pauses, None)
-                if pause is None:
-                    self._down = True
-                    raise (
-                        error if isinstance(error, DatabaseError) else DatabaseError(cause(error))
-                    ) from error
-                time.sleep(pause)
-        self._down = False
-        self._connection = connection
-        return connection
-
-    def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with contextlib.suppress(psycopg.Error):
-                connection.close()
-
-
-def _disown(connection: Connection[Any]) -> None:
-    """Forget a connection of the parent's: its server must not take this process for the parent still living."""
-    _inherited.append(connection)
-    with contextlib.suppress(psycopg.Error, OSError):
-        os.close(connection.fileno())
+    def _refuse(self) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                intent = self._queue.popleft()
+                intent.settle(intent.problem("the recorder is closed"))
 
 
 def _close_all() -> None:

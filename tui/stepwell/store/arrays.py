@@ -5,7 +5,6 @@ statement anew for each guess. Here the type is the class, so that one prepared 
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from struct import Struct
 from typing import Any
 from uuid import UUID
@@ -15,13 +14,13 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
+from stepwell.store.prepared import EPOCH_MICROSECONDS
+
 _HEAD = Struct(">IIIII").pack
 _LENGTH = Struct(">I").pack
 _INT8 = Struct(">Iq").pack
 _NULL = b"\xff\xff\xff\xff"
 _UUID_LENGTH = _LENGTH(16)
-
-_EPOCH_MICROSECONDS = int(datetime(2000, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
 
 
 class Array:
@@ -64,7 +63,7 @@ class TimeArray(Array):
 
     def __init__(self, values: Sequence[int | None]) -> None:
         super().__init__(
-            [_NULL if value is None else _INT8(8, value - _EPOCH_MICROSECONDS) for value in values]
+            [_NULL if value is None else _INT8(8, value - EPOCH_MICROSECONDS) for value in values]
         )
 
 

@@ -5,7 +5,7 @@ commit, in a pipeline all are one transaction. Sending and reading are apart, as
 """
 
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from stepwell.core.liveness import lock_key
 from stepwell.errors import DatabaseError
 from stepwell.store import arrays
 from stepwell.store.arrays import IntArray, TextArray, TimeArray, UuidArray
+from stepwell.store.prepared import ID, INT8, MOMENT, TEXT, Prepared
 from stepwell.store.queries import query
 
 PREPARE_AFTER = 2
@@ -70,6 +71,13 @@ _FINISH_COLUMNS: tuple[Any, ...] = (
     *(IntArray, IntArray, TextArray, IntArray, TextArray),
 )
 
+_START = Prepared(
+    "start_step", Start._fields, (ID, TEXT, TEXT, TEXT, INT8, INT8, MOMENT, TEXT, TEXT, TEXT, TEXT, INT8)
+)
+_FINISH = Prepared(
+    "finish_step", Finish._fields, (ID, INT8, TEXT, TEXT, TEXT, MOMENT, INT8, INT8, TEXT, INT8, TEXT)
+)
+
 
 def prepare(connection: Connection[Any], *, durable: bool) -> None:
     """Make `connection`, which is in autocommit, a recorder's.
@@ -87,6 +95,20 @@ def prepare(connection: Connection[Any], *, durable: bool) -> None:
             " create it: stepwell init"
         )
     connection.execute(query("prepare_writer"), {"durable": durable})
+    _START.prepare(connection)
+    _FINISH.prepare(connection)
+
+
+def start_one(connection: Connection[Any], row: Start) -> int | None:
+    """Begin one step. Returns its number, None where it was not written."""
+    result = _START.run(connection, row)
+    number = result.get_value(0, 1) if result.ntuples else None
+    return None if number is None else int.from_bytes(number, "big")
+
+
+def finish_one(connection: Connection[Any], row: Finish) -> bool:
+    """Give one step its outcome. Returns whether it had none yet."""
+    return _FINISH.run(connection, row).ntuples == 1
 
 
 def send_starts(cursor: Cursor[Any], rows: Sequence[Start]) -> None:
@@ -141,14 +163,17 @@ def send_end(cursor: Cursor[Any], run_id: UUID, status: str, finished_at: int, e
 
 
 @contextmanager
-def transaction(connection: Connection[Any], run_ids: Collection[UUID]) -> Iterator[None]:
+def transaction(
+    connection: Connection[Any], run_ids: Collection[UUID], sent: Callable[[], None] | None = None
+) -> Iterator[None]:
     """Everything sent in here is one transaction and one round trip; results are read afterwards.
 
     The rows of several runs are locked in one order everywhere, so that such transactions never deadlock.
     psycopg's own `transaction()` would wait for the server after its BEGIN and before its COMMIT.
+    `sent` is called when all is on its way, before the wait for the server.
     """
     try:
-        with connection.pipeline():
+        with one_trip(connection, sent):
             connection.execute("BEGIN")
             if len(run_ids) > 1:
                 connection.execute(query("lock_runs"), {"run_ids": UuidArray(list(run_ids))})
@@ -158,6 +183,16 @@ def transaction(connection: Connection[Any], run_ids: Collection[UUID]) -> Itera
         if not connection.closed:
             connection.rollback()
         raise
+
+
+@contextmanager
+def one_trip(connection: Connection[Any], sent: Callable[[], None] | None) -> Iterator[None]:
+    """What is sent in here is sent at once; `sent` is called when it is on its way, before the wait for the server."""
+    with connection.pipeline() as pipeline:
+        yield
+        if sent is not None:
+            pipeline.sync()
+            sent()
 
 
 def hold_runs(connection: Connection[Any], run_ids: Iterable[UUID]) -> None:

@@ -19,6 +19,9 @@ _dump_sorted = json.JSONEncoder(
 _NUL_PICTURE = "\u2400"
 _REPLACEMENT = "\ufffd"
 
+_UNDER_LOCK = 2047
+"""hashlib gives up the interpreter's lock for more; to get it back takes longer than to hash a few kilobytes."""
+
 
 def dump(value: object, *, sort_keys: bool = False) -> str:
     """Compact JSON text. The value has to be JSON-shaped already."""
@@ -99,4 +102,7 @@ def unmask(text: str, way_back: dict[str, int] | None) -> str:
 def digest(text: str) -> int:
     """A hash of the text as a signed 64-bit integer, the same in every process."""
     data = text.encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big", signed=True)
+    state = blake2b(digest_size=8)
+    for start in range(0, len(data), _UNDER_LOCK):
+        state.update(data[start : start + _UNDER_LOCK])
+    return int.from_bytes(state.digest(), "big", signed=True)

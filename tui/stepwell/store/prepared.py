@@ -1,0 +1,74 @@
+"""Statements that are prepared once a connection and run with their parameters in binary, by libpq itself.
+
+psycopg would look at each value anew to find out how to send it, which for a dozen of them takes Python about as long
+as the server takes for the statement. Here the columns of a row say it once.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from struct import Struct
+from typing import Any
+from uuid import UUID
+
+from psycopg import Connection, generators
+from psycopg.errors import error_from_result
+from psycopg.pq import ExecStatus, Format
+from psycopg.pq.abc import PGresult
+
+from stepwell.store.queries import query
+
+_INT8 = Struct(">q").pack
+_PARAMETER = re.compile(rb"%\((\w+)\)[bs]")
+EPOCH_MICROSECONDS = int(datetime(2000, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
+"""Where Postgres begins to count, in microseconds since 1970."""
+
+
+def _moment(microseconds: int) -> bytes:
+    return _INT8(microseconds - EPOCH_MICROSECONDS)
+
+
+def _uuid(value: UUID) -> bytes:
+    return value.bytes
+
+
+Kind = tuple[int, Callable[[Any], bytes]]
+"""The oid of a type, and how a value of it is sent. A lone surrogate in a text raises UnicodeEncodeError."""
+TEXT: Kind = (25, str.encode)
+INT8: Kind = (20, _INT8)
+MOMENT: Kind = (1184, _moment)
+ID: Kind = (2950, _uuid)
+
+
+class Prepared:
+    """The statement of `sql/queries/NAME.sql` for rows of named columns."""
+
+    def __init__(self, name: str, columns: Sequence[str], kinds: Sequence[Kind]) -> None:
+        self._name = name.encode()
+        place = {column.encode(): b"$%d" % number for number, column in enumerate(columns, 1)}
+        self._sql = _PARAMETER.sub(lambda found: place[found[1]], query(name))
+        self._oids = [oid for oid, _ in kinds]
+        self._dumps = [dump for _, dump in kinds]
+        self._formats = [Format.BINARY] * len(kinds)
+
+    def prepare(self, connection: Connection[Any]) -> None:
+        """Make the statement known to the connection. Raises what psycopg raises."""
+        _checked(connection, connection.pgconn.prepare(self._name, self._sql, self._oids))
+
+    def run(self, connection: Connection[Any], row: Sequence[object]) -> PGresult:
+        """Execute it with the row and wait for the result, in binary. Raises what psycopg raises.
+
+        Like an `execute` in autocommit, and like it not to be used in a pipeline.
+        """
+        values = [
+            None if value is None else dump(value) for dump, value in zip(self._dumps, row, strict=True)
+        ]
+        connection.pgconn.send_query_prepared(self._name, values, self._formats, Format.BINARY)
+        (result,) = connection.wait(generators.execute(connection.pgconn))
+        return _checked(connection, result)
+
+
+def _checked(connection: Connection[Any], result: PGresult) -> PGresult:
+    if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+        raise error_from_result(result, connection.info.encoding)
+    return result
