@@ -19,7 +19,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class StateStep:
-    """A finished `state_update`: its payload as JSON values, `has_input` False for the SQL NULL."""
+    """A finished `state_update`: what it was given and gave, as JSON values."""
 
     number: int
     scope: str | None
@@ -193,8 +193,12 @@ def step_effect(old: object, step: StateStep) -> tuple[object, str | None]:
 
 
 def _ops(step: StateStep) -> list[dict[str, object]] | None:
-    """The ops of a recorded difference; None for a step written by hand."""
-    ops = step.input.get(PATCH) if isinstance(step.input, dict) and len(step.input) == 1 else None
+    return patch_of(step.input)
+
+
+def patch_of(value: object) -> list[dict[str, object]] | None:
+    """The ops, where the input of a state step is a recorded difference."""
+    ops = value.get(PATCH) if isinstance(value, dict) and len(value) == 1 else None
     return ops if isinstance(ops, list) else None
 
 
@@ -224,6 +228,8 @@ def _note_keys(
 
 
 def _changes(scope: str | None, path: Path, old: object, new: object) -> Iterator[Change]:
+    if not path and old is MISSING and isinstance(new, dict) and new:
+        old = {}
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
             yield from _changes(scope, (*path, key), old.get(key, MISSING), new.get(key, MISSING))

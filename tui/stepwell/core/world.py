@@ -73,6 +73,8 @@ class World:
     """Of a model call: the prompt before it of the same agent, to tell what is new."""
     next_prompt: Payload | None = None
     """Of a tool call: the prompt after it of the same agent, to tell what the model saw of the result."""
+    previous_reply: Payload | None = None
+    """Of a tool call: the reply before it of the same agent, which may have asked for it."""
     odd: Mapping[int, str] = field(default_factory=dict)
     """State steps that could not be taken for what they claim, and why (step number to a few words)."""
 

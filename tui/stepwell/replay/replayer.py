@@ -126,6 +126,7 @@ def _assemble(
         ),
         previous_prompt=parts.prompt if head.type == LLM_CALL else None,
         next_prompt=parts.prompt if head.type == TOOL_CALL else None,
+        previous_reply=parts.reply,
         odd=folded.odd,
     )
 

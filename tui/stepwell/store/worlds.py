@@ -52,6 +52,8 @@ class Parts:
     answers: list[Row]
     prompt: Payload | None
     """Of a model call the prompt before it, of a tool call the prompt after it; of the same agent."""
+    reply: Payload | None
+    """Of a tool call the reply before it of the same agent, which may have asked for it."""
 
 
 def read_step(
@@ -77,11 +79,14 @@ def read_parts(connection: psycopg.Connection, run_id: UUID, head: StepHead, bou
         states.execute(query("fold_state"), inside, prepare=False)
         answers = _send(connection, "fold_answers", inside)
         prompts = _send(connection, _PROMPTS[head.type], step) if head.type in _PROMPTS else None
+        replies = _send(connection, "read_previous_reply", step) if head.type == TOOL_CALL else None
     prompt = prompts.fetchone() if prompts else None
+    reply = replies.fetchone() if replies else None
     return Parts(
         states=[StateRow._make(row) for row in states.fetchall()],
         answers=answers.fetchall(),
         prompt=payload(prompt) if prompt else None,
+        reply=payload(reply) if reply else None,
     )
 
 

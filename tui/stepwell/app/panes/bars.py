@@ -25,7 +25,7 @@ def title_line(view: View, width: int) -> Line:
     role = Role.ERROR if run.status in ("failed", "died") else Role.HEADING
     rest = [
         Span(f" {view.short_id}  ", Role.HEADING),
-        Span(" ".join([run.status.upper(), *map(_shortened, _why(run))]), role),
+        Span(" ".join([run.status.upper(), *map(_shortened, _why(run, wide=width >= 110))]), role),
         *_shape(view),
     ]
     room = max(SHORTEST_NAME, width - sum(cells(span.text) for span in rest) - len(READ_ONLY) - 2)
@@ -45,18 +45,24 @@ def _shape(view: View) -> Iterator[Span]:
     if view.timeline.loops:
         loop = max(view.timeline.loops, key=lambda found: found.laps)
         yield Span(f"  loop {loop.laps} laps from {loop.first}", Role.HEADING)
-    agents = len(view.timeline.outline.by_agent)
+    agents = sum(agent is not None for agent in view.timeline.outline.by_agent)
     if agents > 1:
         yield Span(f"  {agents} agents")
 
 
-def _why(run: RunHead) -> list[str]:
+def _why(run: RunHead, wide: bool) -> list[str]:
     found = []
     if run.error:
-        found.append(error_name(run.error))
-    if run.in_doubt and run.unfinished_name:
+        found.append(error_text(run.error) if wide else error_name(run.error))
+    if run.status == "died" and run.unfinished_name:
         found.append(f"in doubt: {clean(run.unfinished_name)}")
     return found
+
+
+def error_text(error: str) -> str:
+    """`MaxTurnsError: 25 turns` of `shop.agent.MaxTurnsError: 25 turns`."""
+    name, colon, message = error.partition(":")
+    return clean(name.rpartition(".")[2] + colon + message)
 
 
 def error_name(error: str) -> str:
@@ -72,12 +78,10 @@ def status_line(view: View, width: int) -> Line:
     timeline = view.timeline
     position = f"{timeline.position()} {timeline.moment}"
     parts = [(0, position)]
-    if view.follow:
-        parts.append((1, "LIVE"))
-    elif view.behind:
-        parts.append((1, f"LIVE +{view.behind} new"))
-    elif timeline.running:
-        parts.append((1, "LIVE"))
+    live = "LIVE" if timeline.running else ""
+    new = f"+{view.behind} new" if view.behind and not view.follow else ""
+    if live or new:
+        parts.append((1, " ".join(filter(None, (live, new)))))
     if view.message:
         parts.append((MESSAGE, clean(view.message)))
     world = view.world

@@ -6,7 +6,7 @@ from itertools import chain
 
 from stepwell.app.geometry import Pane
 from stepwell.app.panes.bars import world_words
-from stepwell.app.panes.sight import sight_lines
+from stepwell.app.panes.sight import asked_by, sight_lines
 from stepwell.app.present import (
     Document,
     Line,
@@ -15,12 +15,14 @@ from stepwell.app.present import (
     Rows,
     Span,
     arguments_document,
-    call_rows,
+    changes_document,
     clean,
     conversation,
     count,
     diff_document,
     document,
+    dumps,
+    json_rows,
     lines,
     note,
     prompt_diff,
@@ -31,10 +33,12 @@ from stepwell.app.present import (
     wrap_line,
 )  # fmt: skip
 from stepwell.app.view import View
+from stepwell.core import codec
 from stepwell.core.prompts import messages_of, new_messages
 from stepwell.core.sight import Sight
+from stepwell.core.state import patch_of
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL, Payload
-from stepwell.core.world import MISSING, SHARED, World
+from stepwell.core.world import MISSING, SHARED, Moment, World
 
 SHORT_LIST = 6
 
@@ -58,9 +62,17 @@ def content(view: View, world: World, pane: Pane, width: int) -> Content:
             return _state(view, world, width)
 
 
+def _reprs(exact: str | None) -> str:
+    """`; kept as repr: object`, for what could not be kept as it was."""
+    if exact is None or '"opaque"' not in exact:
+        return ""
+    names = codec.opaque_types(codec.parse(exact))
+    return f"; kept as repr: {clean(', '.join(names))}" if names else ""
+
+
 def _input(view: View, world: World, width: int) -> Content:
     step, payload = world.step, world.payload
-    label = clean(step.name or step.type)
+    label = clean(step.name or step.type) + _reprs(payload.input_exact)
     if payload.input is None:
         return Content(label, note("no input recorded", width))
     if Pane.INPUT in view.raw:
@@ -69,10 +81,12 @@ def _input(view: View, world: World, width: int) -> Content:
     if step.type == LLM_CALL:
         return _prompt(view, world, given, label, width)
     if step.type == TOOL_CALL:
-        asked = _asked_by(view)
+        asked = asked_by(world)
         same = _same_calls(view)
         label += f", asked by {asked}" if asked is not None else ""
         return Content(label, _followed(arguments_document(given, width), same, Role.DIM, width))
+    if step.type == STATE_UPDATE and patch_of(given) is not None and world.moment is Moment.AFTER:
+        return Content(f"{label}, what changed", changes_document(world.changed, width))
     return Content(label, document(payload.input, payload.input_exact, width))
 
 
@@ -92,17 +106,6 @@ def _prompt(view: View, world: World, given: object, label: str, width: int) -> 
     kept = 0 if previous is None else new_messages(before, given)
     label += f", {count(len(messages) - kept)} new of {count(len(messages))}" if kept else ""
     return Content(label, conversation(messages, kept, width, folded=not view.whole))
-
-
-def _asked_by(view: View) -> int | None:
-    """The model call of the same agent before the tool call at the cursor."""
-    timeline = view.timeline
-    own = timeline.steps[timeline.cursor]
-    for index in range(timeline.cursor - 1, -1, -1):
-        step = timeline.steps[index]
-        if step.type == LLM_CALL and step.agent == own.agent:
-            return step.number
-    return None
 
 
 def _same_calls(view: View) -> str:
@@ -126,11 +129,15 @@ def _same_calls(view: View) -> str:
 
 def _output(view: View, world: World, width: int) -> Content:
     step, payload = world.step, world.payload
+    if world.moment is Moment.ASKED:
+        return Content("not there yet", note("what it gave came after this moment; a shows it", width))
     if payload.error is not None:
         return Content("raised", _error(payload, width, raw=Pane.OUTPUT in view.raw))
     if payload.output is None:
-        return _unfinished(view, width)
-    label = size(len(payload.output.encode()) if len(payload.output) < 1000 else len(payload.output))
+        return _unfinished(view, world, width)
+    if step.type == STATE_UPDATE and Pane.OUTPUT not in view.raw and patch_of(_given(world)) is not None:
+        return Content("the state that it left", Rows(json_rows(dumps(_own_state(world)), width)))
+    label = size(len(payload.output)) + _reprs(payload.output_exact)
     if Pane.OUTPUT in view.raw:
         return Content(f"{label}, as stored", document(payload.output, None, width, Mode.RAW))
     if step.type == LLM_CALL:
@@ -146,18 +153,39 @@ def _output(view: View, world: World, width: int) -> Content:
     return Content(label, shown)
 
 
-def _unfinished(view: View, width: int) -> Content:
+def _unfinished(view: View, world: World, width: int) -> Content:
+    run = view.timeline.run
     if view.timeline.running:
         return Content("still running", note("no output yet", width))
+    if run.source:
+        return Content("none", note(f"the {clean(run.source)} file holds no answer to this call", width))
+    if world.step.started is None:
+        words = "none was written: in doubt, or still under way when its row was looked at"
+        return Content("none", note(words, width))
     words = "recorded before it was applied and never confirmed: the process ended during this call"
     return Content("in doubt", note(words, width, Role.ERROR))
+
+
+def _given(world: World) -> object:
+    payload = world.payload
+    return None if payload.input is None else value(payload.input, payload.input_exact)
+
+
+def _scope(world: World) -> str | None:
+    """The scope that the step wrote, or that its agent has."""
+    step = world.step
+    return SHARED if step.type == STATE_UPDATE and step.name == "shared" else step.agent
+
+
+def _own_state(world: World) -> object:
+    return world.states.get(_scope(world))
 
 
 def _error(payload: Payload, width: int, *, raw: bool) -> Document:
     error = value(payload.error or "null", None)
     if raw or not isinstance(error, dict):
         return document(payload.error, None, width)
-    head = f"{error.get('type') or 'error'}: {error.get('message') or ''}"
+    head = ": ".join(str(part) for part in (error.get("type") or "error", error.get("message")) if part)
     rows = [line for part in head.split("\n") for line in wrap_line((Span(clean(part), Role.ERROR),), width)]
     partial = payload.output
     rest = document(partial, payload.output_exact, width) if partial is not None else None
@@ -175,7 +203,6 @@ def _followed(shown: Document, words: str, role: Role, width: int, sight: Sight 
 
 def _state(view: View, world: World, width: int) -> Content:
     step = world.step
-    scope = SHARED if step.type == STATE_UPDATE and step.name == "shared" else step.agent
     label = f"{clean(step.agent)}, " if step.agent else ""
     label += world_words(world.moment, world.number)
     if world.running:
@@ -183,7 +210,7 @@ def _state(view: View, world: World, width: int) -> Content:
     label += ", changed" if world.changed and world.moment == "after" else ", unchanged"
     if Pane.STATE in view.raw:
         return Content(label, _raw_states(world, width))
-    return Content(label, Rows(_scopes(view, world, scope, width)))
+    return Content(label, Rows(_scopes(view, world, _scope(world), width)))
 
 
 def _scopes(view: View, world: World, scope: str | None, width: int) -> Iterator[Line]:
@@ -203,12 +230,5 @@ def _scopes(view: View, world: World, scope: str | None, width: int) -> Iterator
 
 
 def _raw_states(world: World, width: int) -> Document:
-    from stepwell.app.present import dumps, json_rows
-
     states = {scope if scope is not None else "run": state for scope, state in world.states.items()}
     return Rows(json_rows(dumps(states), width))
-
-
-def called(name: str, arguments: object, width: int) -> Document:
-    """A tool call on its own."""
-    return Rows(call_rows(name, arguments, width))

@@ -1,6 +1,8 @@
 """What the model saw of a tool's output, in a few words. Pure."""
 
-from stepwell.app.present import clean, count, size, value
+from stepwell.app.present import clean, count, reply_messages, size, value
+from stepwell.app.present.chat import Call, message
+from stepwell.core.prompts import messages_of
 from stepwell.core.sight import Sight, seen
 from stepwell.core.steps import TOOL_CALL
 from stepwell.core.world import World
@@ -16,8 +18,20 @@ def sight_of(world: World) -> Sight | None:
         return None
     if len(output) + len(prompt.input) > SIGHT_LIMIT:
         return None
-    gave = value(output, world.payload.output_exact)
-    return seen(gave, prompt.number, value(prompt.input, prompt.input_exact))
+    given = value(prompt.input, prompt.input_exact)
+    if not messages_of(given):
+        return None
+    return seen(value(output, world.payload.output_exact), prompt.number, given)
+
+
+def asked_by(world: World) -> int | None:
+    """The model call whose reply asked for this tool call; None where no reply shows that it did."""
+    reply = world.previous_reply
+    if reply is None or reply.output is None or len(reply.output) > SIGHT_LIMIT:
+        return None
+    said = reply_messages(value(reply.output, reply.output_exact)) or []
+    calls = (part for recorded in said for part in message(recorded).parts if isinstance(part, Call))
+    return reply.number if any(part.name == world.step.name for part in calls) else None
 
 
 def sight_lines(sight: Sight | None) -> list[str]:

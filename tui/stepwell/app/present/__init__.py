@@ -11,7 +11,13 @@ from stepwell.app.present.documents import Document, Rows, lines, note, plain_te
 from stepwell.app.present.figures import age, clock, count, duration, size
 from stepwell.app.present.json_rows import inline, json_rows, list_rows
 from stepwell.app.present.spans import Line, Role, Span, line_cells, line_text, style, wrap_line
-from stepwell.app.present.tables import arguments_document, diff_document, prompt_diff, state_document
+from stepwell.app.present.tables import (
+    arguments_document,
+    changes_document,
+    diff_document,
+    prompt_diff,
+    state_document,
+)
 from stepwell.app.present.text import ELLIPSIS, cells, clean, clean_line, clean_lines, fit, wrap
 from stepwell.app.present.values import dumps, elements, json_text, loads, value
 
@@ -27,6 +33,7 @@ __all__ = [
     "arguments_document",
     "call_rows",
     "cells",
+    "changes_document",
     "clean",
     "clean_line",
     "clean_lines",

@@ -114,6 +114,13 @@ def _cut(value: object, role: Role, full: bool, width: int) -> Span:
     return Span(clean(text) if full and len(text) < 4000 else clean_line(text, max(4, width // 4)), role)
 
 
+def changes_document(changed: Sequence[Change], width: int) -> Document:
+    """What a step changed in the state, old -> new, in full."""
+    if not changed:
+        return Rows([(Span("the same state as before", Role.DIM),)])
+    return Rows(row for change in changed for row in _change(change, width, full=True))
+
+
 def diff_document(pairs: Iterable[tuple[str, str]], width: int) -> Document:
     """Marked lines: `+` added, `-` removed, a blank for what is the same, `?` for words about the rest."""
     return Rows(_diff(pairs, width))

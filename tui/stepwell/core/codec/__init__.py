@@ -36,6 +36,7 @@ __all__ = [
     "digest",
     "dump",
     "encode",
+    "opaque_types",
     "parse",
     "rebuild",
     "view",
@@ -80,6 +81,13 @@ def view(plain: object, exact: object | None) -> object:
         return Decoder(exact, show).decode(plain)
     except EncodingError:
         return plain
+
+
+def opaque_types(exact: object | None) -> tuple[str, ...]:
+    """Names of the classes whose objects were kept as their repr, from the parsed `exact` column."""
+    heads = exact.get("h") if isinstance(exact, dict) else None
+    found = (head for head in heads or () if isinstance(head, list) and head[:1] == ["opaque"])
+    return tuple(sorted({str(head[-1]) for head in found}))
 
 
 def canonical(value: object) -> str:
