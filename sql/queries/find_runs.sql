@@ -1,7 +1,8 @@
 -- Runs whose id lies between two, as list_runs gives them.
 WITH page AS (
     SELECT run_id, name, tags, steps, steps - finished AS unfinished, agents, started_at, finished_at,
-           CASE WHEN error IS NOT NULL THEN concat_ws(': ', error ->> 'type', error ->> 'message') END AS error,
+           CASE WHEN error IS NOT NULL
+                THEN concat_ws(': ', error ->> 'type', nullif(error ->> 'message', '')) END AS error,
            loop, source,
            CASE WHEN status = 'running' AND NOT pg_is_in_recovery() AND NOT EXISTS (
                     SELECT FROM pg_locks
@@ -15,10 +16,11 @@ WITH page AS (
     ORDER BY run_id
     LIMIT %(limit)s
 )
-SELECT page.*, open.step_number AS unfinished_number, coalesce(open.name, open.step_type) AS unfinished_name
+SELECT page.*, open.step_number AS unfinished_number, coalesce(open.name, open.step_type) AS unfinished_name,
+       open.started_at AS unfinished_started
 FROM page
 LEFT JOIN LATERAL (
-    SELECT step_number, name, step_type
+    SELECT step_number, name, step_type, started_at
     FROM agent_steps
     WHERE page.unfinished > 0 AND run_id = page.run_id AND step_number > page.steps - 200
       AND output IS NULL AND error IS NULL AND finished_at IS NULL

@@ -1,4 +1,4 @@
--- Finish one step, with less work for the server than a batch of one; the meaning is that of finish_steps.sql.
+-- Finish one step, with less work for the server than a batch of one; the meaning is that of write_steps.sql.
 WITH run AS (
     UPDATE agent_runs
     SET finished = finished + 1, loop = coalesce(%(loop)b::text::jsonb, loop)

@@ -10,7 +10,8 @@ FROM (
 CROSS JOIN LATERAL (
     SELECT step_number, step_type, output IS NOT NULL AS has_output, created_at, seed, agent, name, parent_step,
            started_at, finished_at, finished_order,
-           CASE WHEN error IS NOT NULL THEN concat_ws(': ', error ->> 'type', error ->> 'message') END AS error,
+           CASE WHEN error IS NOT NULL
+                THEN concat_ws(': ', error ->> 'type', nullif(error ->> 'message', '')) END AS error,
            tokens_in, tokens_out, finish_reason,
            CASE WHEN step_type = 'tool_call' AND (output IS NOT NULL OR error IS NOT NULL)
                 THEN coalesce(call_hash, hashtextextended(

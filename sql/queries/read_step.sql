@@ -10,7 +10,8 @@ FROM (
 CROSS JOIN LATERAL (
     SELECT step_number, step_type, output IS NOT NULL AS has_output, created_at, seed, agent, name, parent_step,
            started_at, finished_at, finished_order,
-           CASE WHEN error IS NOT NULL THEN concat_ws(': ', error ->> 'type', error ->> 'message') END AS error,
+           CASE WHEN error IS NOT NULL
+                THEN concat_ws(': ', error ->> 'type', nullif(error ->> 'message', '')) END AS error,
            tokens_in, tokens_out, finish_reason, finished_before, started_before,
            input::text, output::text, input_exact::text, output_exact::text, error::text AS error_text
     FROM agent_steps

@@ -1,4 +1,4 @@
--- Begin one step, with less work for the server than a batch of one; the meaning is that of start_steps.sql.
+-- Begin one step, with less work for the server than a batch of one; the meaning is that of write_steps.sql.
 WITH run AS (
     UPDATE agent_runs
     SET steps = steps + 1,

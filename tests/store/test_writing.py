@@ -24,18 +24,13 @@ def connection(schema_dsn: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 @pytest.fixture
-def cursor(connection: psycopg.Connection[Any]) -> psycopg.Cursor[Any]:
-    return connection.cursor(binary=True)
+def run_id(connection: psycopg.Connection[Any]) -> UUID:
+    return opened(connection)
 
 
-@pytest.fixture
-def run_id(cursor: psycopg.Cursor[Any]) -> UUID:
-    return opened(cursor)
-
-
-def opened(cursor: psycopg.Cursor[Any]) -> UUID:
+def opened(connection: psycopg.Connection[Any]) -> UUID:
     run_id = uuid4()
-    writing.send_open(cursor, run_id, "a run", '{"a": 1}', NOW)
+    writing.open_run(connection, run_id, "a run", '{"a": 1}', NOW)
     return run_id
 
 
@@ -47,14 +42,16 @@ def finish(run_id: UUID, number: int, **given: Any) -> Finish:
     return Finish(run_id, number, "[1]", None, None, NOW + 1500)._replace(**given)
 
 
-def begin(cursor: psycopg.Cursor[Any], *rows: Start) -> list[int | None]:
-    writing.send_starts(cursor, rows)
-    return writing.read_numbers(cursor, rows)
+def begin(connection: psycopg.Connection[Any], *rows: Start) -> list[int | None]:
+    if len(rows) == 1:
+        return [writing.start_step(connection, rows[0])]
+    return writing.write_steps(connection, [], rows)[1]
 
 
-def end(cursor: psycopg.Cursor[Any], *rows: Finish) -> set[tuple[UUID, int]]:
-    writing.send_finishes(cursor, rows)
-    return set(cursor.fetchall())
+def end(connection: psycopg.Connection[Any], *rows: Finish) -> list[bool]:
+    if len(rows) == 1:
+        return [writing.finish_step(connection, rows[0])]
+    return writing.write_steps(connection, rows, [])[0]
 
 
 def read(connection: psycopg.Connection[Any], table: str, run_id: UUID) -> list[Row]:
@@ -69,18 +66,18 @@ def facts(connection: psycopg.Connection[Any], run_id: UUID) -> list[tuple[int |
     return [tuple(row[name] for name in names) for row in read(connection, "agent_steps", run_id)]
 
 
-def test_a_batch_means_what_its_steps_mean_one_at_a_time(connection: Any, cursor: Any) -> None:
-    one, many = opened(cursor), opened(cursor)
+def test_a_batch_means_what_its_steps_mean_one_at_a_time(connection: Any) -> None:
+    one, many = opened(connection), opened(connection)
     given = [("z", None), ("b", "[]"), ("z", None), (None, "[]")]
 
     def starts(run_id: UUID) -> list[Start]:
         return [start(run_id, agent=agent, output=output) for agent, output in given]
 
-    assert [begin(cursor, row) for row in starts(one)] == [[1], [2], [3], [4]]
-    assert begin(cursor, *starts(many)) == [1, 2, 3, 4]
+    assert [begin(connection, row) for row in starts(one)] == [[1], [2], [3], [4]]
+    assert begin(connection, *starts(many)) == [1, 2, 3, 4]
     for number in (3, 1):
-        assert end(cursor, finish(one, number)) == {(one, number)}
-    assert end(cursor, finish(many, 3), finish(many, 1)) == {(many, 3), (many, 1)}
+        assert end(connection, finish(one, number)) == [True]
+    assert end(connection, finish(many, 3), finish(many, 1)) == [True, True]
     expected = [(1, 4, 0, 4), (2, 1, 0, 2), (3, 3, 1, 4), (4, 2, 1, 4)]
     assert facts(connection, one) == facts(connection, many) == expected
     for run_id in (one, many):
@@ -88,7 +85,7 @@ def test_a_batch_means_what_its_steps_mean_one_at_a_time(connection: Any, cursor
         assert (row["steps"], row["finished"], row["agents"]) == (4, 4, ["z", "b"])
 
 
-def test_every_column_arrives_alike_from_both_statements(connection: Any, cursor: Any, run_id: UUID) -> None:
+def test_every_column_arrives_alike_from_both_statements(connection: Any, run_id: UUID) -> None:
     text = 'x"\\{}, é 😀' * 50
     row = start(
         run_id,
@@ -111,10 +108,10 @@ def test_every_column_arrives_alike_from_both_statements(connection: Any, cursor
         call_hash=2**63 - 1,
         loop='{"laps": 3}',
     )
-    assert begin(cursor, row) == [1]
-    assert begin(cursor, row, row) == [2, 3]
-    end(cursor, done._replace(step_number=1))
-    end(cursor, done._replace(step_number=2), done._replace(step_number=3))
+    assert begin(connection, row) == [1]
+    assert begin(connection, row, row) == [2, 3]
+    end(connection, done._replace(step_number=1))
+    end(connection, done._replace(step_number=2), done._replace(step_number=3))
     counted = {"id", "created_at", "step_number", "finished_order", "finished_before", "started_before"}
     first, *others = [
         {name: value for name, value in found.items() if name not in counted}
@@ -128,83 +125,102 @@ def test_every_column_arrives_alike_from_both_statements(connection: Any, cursor
     assert read(connection, "agent_runs", run_id)[0]["loop"] == {"laps": 3}
 
 
-def test_several_runs_in_a_batch_count_for_themselves(connection: Any, cursor: Any) -> None:
-    one, two = opened(cursor), opened(cursor)
-    assert begin(cursor, start(one), start(two), start(one), start(two)) == [1, 1, 2, 2]
-    end(cursor, finish(one, 2), finish(two, 1), finish(one, 1))
+def test_several_runs_in_a_batch_count_for_themselves(connection: Any) -> None:
+    one, two = opened(connection), opened(connection)
+    assert begin(connection, start(one), start(two), start(one), start(two)) == [1, 1, 2, 2]
+    end(connection, finish(one, 2), finish(two, 1), finish(one, 1))
     assert facts(connection, one) == [(1, 2, 0, 2), (2, 1, 0, 2)]
     assert facts(connection, two) == [(1, 1, 0, 2), (2, None, 0, None)]
 
 
-def test_a_run_that_is_not_there_gets_no_steps_and_its_neighbours_do(cursor: Any, run_id: UUID) -> None:
-    assert begin(cursor, start(uuid4())) == [None]
-    assert begin(cursor, start(uuid4()), start(run_id)) == [None, 1]
+def test_a_run_that_is_not_there_gets_no_steps_and_its_neighbours_do(connection: Any, run_id: UUID) -> None:
+    assert begin(connection, start(uuid4())) == [None]
+    assert begin(connection, start(uuid4()), start(run_id)) == [None, 1]
 
 
 @pytest.mark.parametrize("others", [0, 1])
-def test_steps_wait_for_nothing_newer_than_what_they_know(
-    connection: Any, cursor: Any, run_id: UUID, others: int
-) -> None:
-    begin(cursor, start(run_id))
+def test_steps_wait_for_nothing_newer_than_what_they_know(connection: Any, run_id: UUID, others: int) -> None:
+    begin(connection, start(run_id))
     rows = [start(run_id, known=0), *[start(run_id)] * others]
-    assert begin(cursor, *rows) == [None] * len(rows)
+    assert begin(connection, *rows) == [None] * len(rows)
     assert read(connection, "agent_runs", run_id)[0]["steps"] == 1
     rows[0] = start(run_id, known=1)
-    assert begin(cursor, *rows) == list(range(2, 2 + len(rows)))
+    assert begin(connection, *rows) == list(range(2, 2 + len(rows)))
 
 
-def test_a_step_is_finished_once_however_often_it_is_sent(connection: Any, cursor: Any, run_id: UUID) -> None:
-    begin(cursor, start(run_id), start(run_id))
-    end(cursor, finish(run_id, 1, output="1"))
-    assert end(cursor, finish(run_id, 1, output="2")) == set()
-    assert end(cursor, finish(run_id, 1, output="2"), finish(run_id, 2)) == {(run_id, 2)}
+def test_a_step_is_finished_once_however_often_it_is_sent(connection: Any, run_id: UUID) -> None:
+    begin(connection, start(run_id), start(run_id))
+    end(connection, finish(run_id, 1, output="1"))
+    assert end(connection, finish(run_id, 1, output="2")) == [False]
+    assert end(connection, finish(run_id, 1, output="2"), finish(run_id, 2)) == [False, True]
     assert [row["output"] for row in read(connection, "agent_steps", run_id)] == [1, [1]]
     assert read(connection, "agent_runs", run_id)[0]["finished"] == 2
 
 
-def test_of_several_loops_in_a_batch_the_last_is_kept(connection: Any, cursor: Any, run_id: UUID) -> None:
-    begin(cursor, *[start(run_id)] * 3)
+def test_a_batch_finishes_steps_before_it_begins_others(connection: Any, run_id: UUID) -> None:
+    other = opened(connection)
+    begin(connection, start(run_id), start(run_id))
+    done, numbers = writing.write_steps(
+        connection,
+        [finish(run_id, 2), finish(run_id, 1)],
+        [start(run_id), start(other), start(run_id, output="1")],
+    )
+    assert (done, numbers) == ([True, True], [3, 1, 4])
+    assert facts(connection, run_id) == [(1, 2, 0, 2), (2, 1, 0, 2), (3, None, 2, None), (4, 3, 2, 4)]
+    (row,) = read(connection, "agent_runs", run_id)
+    assert (row["steps"], row["finished"]) == (4, 3)
+
+
+def test_steps_that_know_too_little_keep_no_other_from_finishing(connection: Any, run_id: UUID) -> None:
+    begin(connection, start(run_id), start(run_id))
+    done, numbers = writing.write_steps(connection, [finish(run_id, 1)], [start(run_id, known=1, output="1")])
+    assert (done, numbers) == ([True], [None])
+    (row,) = read(connection, "agent_runs", run_id)
+    assert (row["steps"], row["finished"]) == (2, 1)
+
+
+def test_of_several_loops_in_a_batch_the_last_is_kept(connection: Any, run_id: UUID) -> None:
+    begin(connection, *[start(run_id)] * 3)
     rows = [finish(run_id, 1, loop='{"laps": 3}'), finish(run_id, 2, loop='{"laps": 4}'), finish(run_id, 3)]
-    end(cursor, *rows)
+    end(connection, *rows)
     assert read(connection, "agent_runs", run_id)[0]["loop"] == {"laps": 4}
 
 
-def test_opening_a_run_twice_begins_one(connection: Any, cursor: Any, run_id: UUID) -> None:
-    writing.send_open(cursor, run_id, "another", None, NOW)
+def test_opening_a_run_twice_begins_one(connection: Any, run_id: UUID) -> None:
+    writing.open_run(connection, run_id, "another", None, NOW)
     (row,) = read(connection, "agent_runs", run_id)
     assert (row["name"], row["tags"], row["started_at"].timestamp()) == ("a run", {"a": 1}, NOW / 1e6)
 
 
-def test_ending_and_resuming(connection: Any, cursor: Any, run_id: UUID) -> None:
-    begin(cursor, start(run_id))
-    writing.send_end(cursor, run_id, "failed", NOW, '{"type": "E"}')
-    assert cursor.fetchone()
+def test_ending_and_resuming(connection: Any, run_id: UUID) -> None:
+    begin(connection, start(run_id))
+    assert writing.end_run(connection, run_id, "failed", NOW, '{"type": "E"}')
     assert read(connection, "agent_runs", run_id)[0]["status"] == "failed"
-    writing.send_resume(cursor, run_id)
-    assert cursor.fetchone()[0] == 1
+    assert writing.resume_run(connection, run_id) == 1
     (row,) = read(connection, "agent_runs", run_id)
     assert (row["status"], row["error"], row["finished_at"]) == ("running", None, None)
-    writing.send_end(cursor, uuid4(), "ok", NOW, None)
-    assert cursor.fetchone() is None
-    writing.send_resume(cursor, uuid4())
-    assert cursor.fetchone() is None
+    assert not writing.end_run(connection, uuid4(), "ok", NOW, None)
+    assert writing.resume_run(connection, uuid4()) is None
 
 
-def test_steps_begun_just_so_are_found_again(connection: Any, cursor: Any, run_id: UUID) -> None:
+def test_steps_begun_just_so_are_found_again(connection: Any, run_id: UUID) -> None:
     row = start(run_id, agent="a", input='{"b": 1, "a": [1.0]}')
     begin(
-        cursor, row, row, row._replace(started_at=NOW + 1), row._replace(input="{}"), row._replace(agent=None)
+        connection,
+        row,
+        row,
+        row._replace(started_at=NOW + 1),
+        row._replace(input="{}"),
+        row._replace(agent=None),
     )
     assert writing.find_started(connection, row, 0) == [1, 2]
     assert writing.find_started(connection, row, 1) == [2]
 
 
-def test_rows_are_found_by_key_even_before_there_are_statistics(
-    connection: Any, cursor: Any, run_id: UUID
-) -> None:
+def test_rows_are_found_by_key_even_before_there_are_statistics(connection: Any, run_id: UUID) -> None:
     for _ in range(10):
-        begin(cursor, *[start(run_id)] * 3)
-        end(cursor, *(finish(run_id, number) for number in (1, 2)))
+        begin(connection, *[start(run_id)] * 3)
+        end(connection, *(finish(run_id, number) for number in (1, 2)))
     plans = connection.execute("SELECT generic_plans + custom_plans FROM pg_prepared_statements").fetchall()
     assert plans
     scans = connection.execute(

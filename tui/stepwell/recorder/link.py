@@ -74,6 +74,7 @@ class Link:
                 attempt += 1
                 if attempt >= ATTEMPTS:
                     raise
+                todo = [intent for intent in todo if not intent.settled]
                 self._pausing()
                 time.sleep(random.uniform(0, 0.005 * 2**attempt))
             except (psycopg.OperationalError, psycopg.InterfaceError):
@@ -94,6 +95,8 @@ class Link:
         todo: list[Intent] = []
         taken: set[tuple[object, int]] = set()
         for intent in batch:
+            if intent.settled:
+                continue
             intent.resent = True
             if not (isinstance(intent, StartStep) and self._was_committed(connection, intent, taken)):
                 todo.append(intent)

@@ -52,6 +52,10 @@ class Recorder:
             migrate(self._target.conninfo)
         self._writer = Writer(self._connect, self._connect())
 
+    def __repr__(self) -> str:
+        """`<stepwell.Recorder agents@db1>`: the database without a password."""
+        return f"<stepwell.Recorder {self._target.describe()}>"
+
     def _connect(self) -> Connection[Any]:
         return _open(self._target, self._durable)
 
@@ -62,7 +66,7 @@ class Recorder:
 
         `tags` are JSON values to find the run by; `seed` is recorded with each step that has none of its own.
         """
-        return Opening(self._writer, _opening(name, tags), Options(run_seed=seed))
+        return Opening(self._writer, _opening(name, tags), Options(run_seed=seed, run_name=name))
 
     def start(
         self, name: str | None = None, *, tags: Mapping[str, object] | None = None, seed: int | None = None

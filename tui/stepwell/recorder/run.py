@@ -25,13 +25,14 @@ T = TypeVar("T")
 class Options(NamedTuple):
     """What a view of a run says about its steps; None to leave it to the call.
 
-    `run_seed` is recorded with steps that have no seed of their own.
+    `run_seed` is recorded with steps that have no seed of their own; `run_name` is that of the run.
     """
 
     name: str | None = None
     agent: str | None = None
     seed: int | None = None
     run_seed: int | None = None
+    run_name: str | None = None
 
 
 class Run:
@@ -46,6 +47,12 @@ class Run:
         self.trail = trail
         self._options = options
         self._token: Token[Frame | None] | None = None
+
+    def __repr__(self) -> str:
+        """`<stepwell.Run 'refund-triage' 7f3a1b2c agent 'b'>`: enough of the id to open the run by."""
+        name = "" if self._options.run_name is None else f"{self._options.run_name!r} "
+        agent = "" if self._options.agent is None else f" agent {self._options.agent!r}"
+        return f"<stepwell.Run {name}{self.run_id.hex[:8]}{agent}>"
 
     @property
     def run_id(self) -> UUID:

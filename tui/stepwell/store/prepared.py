@@ -55,16 +55,23 @@ class Prepared:
         """Make the statement known to the connection. Raises what psycopg raises."""
         _checked(connection, connection.pgconn.prepare(self._name, self._sql, self._oids))
 
-    def run(self, connection: Connection[Any], row: Sequence[object]) -> PGresult:
+    def run(
+        self, connection: Connection[Any], row: Sequence[object], sent: Callable[[], None] | None = None
+    ) -> PGresult:
         """Execute it with the row and wait for the result, in binary. Raises what psycopg raises.
 
-        Like an `execute` in autocommit, and like it not to be used in a pipeline.
+        Like an `execute` in autocommit, and like it not to be used in a pipeline. `sent` is called when it is on its
+        way to the server, before the wait.
         """
         values = [
             None if value is None else dump(value) for dump, value in zip(self._dumps, row, strict=True)
         ]
-        connection.pgconn.send_query_prepared(self._name, values, self._formats, Format.BINARY)
-        (result,) = connection.wait(generators.execute(connection.pgconn))
+        pgconn = connection.pgconn
+        pgconn.send_query_prepared(self._name, values, self._formats, Format.BINARY)
+        if sent is not None:
+            pgconn.flush()
+            sent()
+        (result,) = connection.wait(generators.execute(pgconn))
         return _checked(connection, result)
 
 

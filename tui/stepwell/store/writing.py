@@ -1,23 +1,19 @@
 """Rows that a recorder writes, and the statements that write them.
 
-Every function leaves the transaction to its caller: on an autocommit connection each is one round trip and one
-commit, in a pipeline all are one transaction. Sending and reading are apart, as a pipeline needs it.
+Each function is one round trip and, on the autocommit connection that they are for, one commit.
 """
 
-from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from psycopg import Connection, Cursor
+from psycopg import Connection
 from psycopg.types.numeric import Int8
 
 from stepwell.core.liveness import lock_key
 from stepwell.errors import DatabaseError
-from stepwell.store import arrays
-from stepwell.store.arrays import IntArray, TextArray, TimeArray, UuidArray
+from stepwell.store.arrays import ARRAYS
 from stepwell.store.prepared import ID, INT8, MOMENT, TEXT, Prepared
 from stepwell.store.queries import query
 
@@ -62,20 +58,15 @@ class Finish(NamedTuple):
     loop: str | None = None
 
 
-_START_COLUMNS: tuple[Any, ...] = (
-    *(UuidArray, TextArray, TextArray, TextArray, IntArray, IntArray, TimeArray),
-    *(TextArray, TextArray, TextArray, TextArray, IntArray),
-)
-_FINISH_COLUMNS: tuple[Any, ...] = (
-    *(UuidArray, IntArray, TextArray, TextArray, TextArray, TimeArray),
-    *(IntArray, IntArray, TextArray, IntArray, TextArray),
-)
+_START_KINDS = (ID, TEXT, TEXT, TEXT, INT8, INT8, MOMENT, TEXT, TEXT, TEXT, TEXT, INT8)
+_FINISH_KINDS = (ID, INT8, TEXT, TEXT, TEXT, MOMENT, INT8, INT8, TEXT, INT8, TEXT)
 
-_START = Prepared(
-    "start_step", Start._fields, (ID, TEXT, TEXT, TEXT, INT8, INT8, MOMENT, TEXT, TEXT, TEXT, TEXT, INT8)
-)
-_FINISH = Prepared(
-    "finish_step", Finish._fields, (ID, INT8, TEXT, TEXT, TEXT, MOMENT, INT8, INT8, TEXT, INT8, TEXT)
+_START = Prepared("start_step", Start._fields, _START_KINDS)
+_FINISH = Prepared("finish_step", Finish._fields, _FINISH_KINDS)
+_WRITE = Prepared(
+    "write_steps",
+    [*(f"done_{name}" for name in Finish._fields), *Start._fields],
+    [ARRAYS[kind] for kind in _FINISH_KINDS + _START_KINDS],
 )
 
 
@@ -84,7 +75,6 @@ def prepare(connection: Connection[Any], *, durable: bool) -> None:
 
     Raises DatabaseError where the tables are not there.
     """
-    arrays.register(connection)
     connection.prepare_threshold = PREPARE_AFTER
     row = connection.execute(query("read_recording_schema")).fetchone()
     assert row is not None
@@ -95,111 +85,75 @@ def prepare(connection: Connection[Any], *, durable: bool) -> None:
             " create it: stepwell init"
         )
     connection.execute(query("prepare_writer"), {"durable": durable})
-    _START.prepare(connection)
-    _FINISH.prepare(connection)
+    for statement in (_START, _FINISH, _WRITE):
+        statement.prepare(connection)
 
 
-def start_one(connection: Connection[Any], row: Start) -> int | None:
+def start_step(connection: Connection[Any], row: Start) -> int | None:
     """Begin one step. Returns its number, None where it was not written."""
     result = _START.run(connection, row)
-    number = result.get_value(0, 1) if result.ntuples else None
-    return None if number is None else int.from_bytes(number, "big")
+    return _int(result.get_value(0, 1)) if result.ntuples else None
 
 
-def finish_one(connection: Connection[Any], row: Finish) -> bool:
-    """Give one step its outcome. Returns whether it had none yet."""
+def finish_step(connection: Connection[Any], row: Finish) -> bool:
+    """Give one step its outcome. Returns whether it had none yet; one that has its outcome already keeps it."""
     return _FINISH.run(connection, row).ntuples == 1
 
 
-def send_starts(cursor: Cursor[Any], rows: Sequence[Start]) -> None:
-    """Begin steps; `read_numbers` has their numbers."""
-    if len(rows) == 1:
-        row = rows[0]._asdict()
-        row["started_at"] = _moment(rows[0].started_at)
-        for name in ("parent_step", "seed", "known"):
-            row[name] = _int8(row[name])
-        cursor.execute(query("start_step"), row)
-    else:
-        cursor.execute(query("start_steps"), _columns(rows, _START_COLUMNS))
+def write_steps(
+    connection: Connection[Any],
+    finishes: Sequence[Finish],
+    starts: Sequence[Start],
+    sent: Callable[[], None] | None = None,
+) -> tuple[list[bool], list[int | None]]:
+    """Finish and begin steps, all or none. Returns for each what `finish_step` and `start_step` do.
+
+    `sent` is called when they are on their way, before the wait for the server.
+    """
+    columns = [*_columns(finishes, Finish), *_columns(starts, Start)]
+    result = _WRITE.run(connection, columns, sent)
+    done = [False] * len(finishes)
+    begun: list[int | None] = [None] * len(starts)
+    for row in range(result.ntuples):
+        place = _int(result.get_value(row, 0)) - 1
+        number = result.get_value(row, 1)
+        if number is None:
+            done[place] = True
+        else:
+            begun[place] = _int(number)
+    return done, begun
 
 
-def read_numbers(cursor: Cursor[Any], rows: Sequence[Start]) -> list[int | None]:
-    """The numbers of the steps sent last, in their order; None for the steps that were not written."""
-    given: defaultdict[UUID, list[int]] = defaultdict(list)
-    for run_id, number in cursor.fetchall():
-        given[run_id].append(number)
-    # A run's steps are numbered in the order in which they are sent; RETURNING promises no order.
-    numbers = {run_id: deque(sorted(found)) for run_id, found in given.items()}
-    return [numbers[row.run_id].popleft() if row.run_id in numbers else None for row in rows]
-
-
-def send_finishes(cursor: Cursor[Any], rows: Sequence[Finish]) -> None:
-    """Give steps their outcomes. One that has its outcome already keeps it."""
-    if len(rows) == 1:
-        row = rows[0]._asdict()
-        row["finished_at"] = _moment(rows[0].finished_at)
-        for name in ("step_number", "tokens_in", "tokens_out", "call_hash"):
-            row[name] = _int8(row[name])
-        cursor.execute(query("finish_step"), row)
-    else:
-        cursor.execute(query("finish_steps"), _columns(rows, _FINISH_COLUMNS))
-
-
-def send_open(cursor: Cursor[Any], run_id: UUID, name: str | None, tags: str | None, started_at: int) -> None:
+def open_run(
+    connection: Connection[Any], run_id: UUID, name: str | None, tags: str | None, started_at: int
+) -> None:
     """Begin a run. Sent again, it begins no second one."""
     row = {"run_id": run_id, "name": name, "tags": tags, "started_at": _moment(started_at)}
-    cursor.execute(query("open_run"), {**row, "key": Int8(lock_key(run_id))})
+    connection.execute(query("open_run"), {**row, "key": Int8(lock_key(run_id))})
 
 
-def send_resume(cursor: Cursor[Any], run_id: UUID) -> None:
-    """Take up a run; the cursor then has a row that begins with its number of steps, or none for no such run."""
-    cursor.execute(query("resume_run"), {"run_id": run_id, "key": Int8(lock_key(run_id))})
+def resume_run(connection: Connection[Any], run_id: UUID) -> int | None:
+    """Take up a run. Returns how many steps it has, None for no such run."""
+    row = connection.execute(
+        query("resume_run"), {"run_id": run_id, "key": Int8(lock_key(run_id))}
+    ).fetchone()
+    return None if row is None else row[0]
 
 
-def send_end(cursor: Cursor[Any], run_id: UUID, status: str, finished_at: int, error: str | None) -> None:
-    """End a run; the cursor then has a row, or none for no such run."""
+def end_run(
+    connection: Connection[Any], run_id: UUID, status: str, finished_at: int, error: str | None
+) -> bool:
+    """End a run. Returns whether it is there."""
     row = {"run_id": run_id, "status": status, "finished_at": _moment(finished_at), "error": error}
-    cursor.execute(query("end_run"), {**row, "key": Int8(lock_key(run_id))})
-
-
-@contextmanager
-def transaction(
-    connection: Connection[Any], run_ids: Collection[UUID], sent: Callable[[], None] | None = None
-) -> Iterator[None]:
-    """Everything sent in here is one transaction and one round trip; results are read afterwards.
-
-    The rows of several runs are locked in one order everywhere, so that such transactions never deadlock.
-    psycopg's own `transaction()` would wait for the server after its BEGIN and before its COMMIT.
-    `sent` is called when all is on its way, before the wait for the server.
-    """
-    try:
-        with one_trip(connection, sent):
-            connection.execute("BEGIN")
-            if len(run_ids) > 1:
-                connection.execute(query("lock_runs"), {"run_ids": UuidArray(list(run_ids))})
-            yield
-            connection.execute("COMMIT")
-    except BaseException:
-        if not connection.closed:
-            connection.rollback()
-        raise
-
-
-@contextmanager
-def one_trip(connection: Connection[Any], sent: Callable[[], None] | None) -> Iterator[None]:
-    """What is sent in here is sent at once; `sent` is called when it is on its way, before the wait for the server."""
-    with connection.pipeline() as pipeline:
-        yield
-        if sent is not None:
-            pipeline.sync()
-            sent()
+    ended = connection.execute(query("end_run"), {**row, "key": Int8(lock_key(run_id))})
+    return ended.fetchone() is not None
 
 
 def hold_runs(connection: Connection[Any], run_ids: Iterable[UUID]) -> None:
     """Take the locks of runs that are open on this connection."""
     keys = [lock_key(run_id) for run_id in run_ids]
     if keys:
-        connection.execute(query("hold_runs"), {"keys": IntArray(keys)}, prepare=False)
+        connection.execute(query("hold_runs"), {"keys": [Int8(key) for key in keys]}, prepare=False)
 
 
 def end_backend(connection: Connection[Any], pid: int) -> None:
@@ -213,15 +167,16 @@ def find_started(connection: Connection[Any], row: Start, after: int) -> list[in
     return [number for (number,) in connection.execute(query("find_started_step"), given, prepare=False)]
 
 
-def _columns(rows: Sequence[Start] | Sequence[Finish], kinds: Sequence[Any]) -> dict[str, object]:
-    values = zip(*rows, strict=True)
-    return {name: kind(column) for name, kind, column in zip(rows[0]._fields, kinds, values, strict=True)}
+def _columns(
+    rows: Sequence[Start] | Sequence[Finish], of: type[Start] | type[Finish]
+) -> Iterable[Sequence[Any]]:
+    return zip(*rows, strict=True) if rows else [()] * len(of._fields)
+
+
+def _int(data: bytes | None) -> int:
+    assert data is not None
+    return int.from_bytes(data, "big")
 
 
 def _moment(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
-
-
-def _int8(value: int | None) -> Int8 | None:
-    """Of one type whatever its size, so that one prepared statement serves all."""
-    return None if value is None else Int8(value)
