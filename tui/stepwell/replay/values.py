@@ -13,6 +13,14 @@ def display(plain: str | None, exact: str | None) -> object:
     return codec.view(codec.parse(plain), None if exact is None else codec.parse(exact))
 
 
+def recorded(plain: str | None, exact: str | None) -> object:
+    """A stored value for display; one that cannot be read (nested too deeply) is its JSON text."""
+    try:
+        return display(plain, exact)
+    except EncodingError:
+        return plain
+
+
 def display_all(stored: Sequence[tuple[str, str | None]]) -> list[object]:
     """`display` of many, none of them NULL. Parsed as one text: most are short, and a call each is most of the cost."""
     try:
