@@ -32,7 +32,7 @@ def fill(dsn: str) -> None:
         tags=Jsonb({"tenant": "a"}),
     )  # fmt: skip
     add_run(dsn, DIED, minute=54, name="refund-triage", status="running", steps=17, finished=16)
-    add_step(dsn, DIED, 17, name="send_email")
+    add_step(dsn, DIED, 17, name="send_email", started_at=NOON + timedelta(minutes=55))
     add_run(
         dsn, WELL, minute=0, name="invoice-check", status="ok", steps=12, finished=12,
         finished_at=NOON + timedelta(seconds=14), agents=["triage", "a", "b"],

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from uuid import UUID
 
 import psycopg
@@ -53,7 +54,8 @@ def fill(dsn: str, name: str = "refund-triage") -> None:
         query = {"query": "lamp"}
         columns = {"name": "search_orders", "finished_order": number, "call_hash": 5}
         add_step(dsn, number, "tool_call", input=query, output=found, run_id=FAILED, **columns)
-    add_step(dsn, 1, "tool_call", input={"to": "ada"}, run_id=DIED, name="send_email")
+    begun = {"name": "send_email", "started_at": datetime(2025, 3, 1, 12, tzinfo=UTC)}
+    add_step(dsn, 1, "tool_call", input={"to": "ada"}, run_id=DIED, **begun)
     add_step(dsn, 1, "tool_call", output=1, run_id=WELL, name="get_customer", finished_order=1)
 
 

@@ -43,11 +43,12 @@ def test_the_state_folds_to_what_the_file_says(schema_dsn: str, tmp_path: Path) 
         assert [replayer.at(number).states for number in updates] == [{None: state} for state in states]
 
 
-def test_a_call_in_doubt_is_so_in_the_world_too(schema_dsn: str, tmp_path: Path) -> None:
+def test_a_call_without_an_answer_is_so_in_the_world_too(schema_dsn: str, tmp_path: Path) -> None:
     path = tmp_path / "x.traj"
     path.write_bytes(file(trajectory(turn("a\n", "1"), turn("b\n", None), info={"exit_status": None})))
     with closing(opened(schema_dsn, path)) as replayer:
         world = replayer.at(4)
         assert world.step.in_doubt
-        assert replayer.run().in_doubt
+        assert replayer.run().unanswered
+        assert not replayer.run().in_doubt
         assert world.last[None].result == 2

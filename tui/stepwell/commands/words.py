@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from stepwell.core.loops import Place
 from stepwell.core.steps import RunHead, StepHead
 
-NOT_RECORDED = "no output"
+IN_DOUBT, NO_OUTPUT = "in doubt", "no output"
 
 
 def why(run: RunHead) -> str:
@@ -14,13 +14,12 @@ def why(run: RunHead) -> str:
 
 
 def _reasons(run: RunHead) -> Iterator[str]:
-    if run.in_doubt and run.status != "unknown":
-        yield f"in doubt: {run.unfinished_name or 'a step'}" + (
-            f" (step {run.unfinished_number})" if run.unfinished_number is not None else ""
-        )
+    if run.unanswered:
+        step = f" (step {run.unfinished_number})" if run.unfinished_number is not None else ""
+        yield f"{IN_DOUBT if run.in_doubt else NO_OUTPUT}: {run.unfinished_name or 'a step'}{step}"
     if run.loop is not None:
         yield f"loop: {run.loop.name}, {run.loop.laps} laps from step {run.loop.first}"
-    if run.error is not None:
+    if run.error:
         yield short_error(run.error)
     if len(run.agents) > 1:
         yield f"{len(run.agents)} agents"
@@ -32,10 +31,16 @@ def flags(step: StepHead, run: RunHead, place: Place | None) -> list[str]:
     if step.error is not None:
         found.append("error")
     elif step.in_doubt:
-        found.append({"running": "running", "unknown": NOT_RECORDED}.get(run.status, "in doubt"))
+        found.append("running" if run.status == "running" else _unanswered(step, run))
     if place is not None and place.lap > 1:
         found.append(f"lap {place.lap}")
     return found
+
+
+def _unanswered(step: StepHead, run: RunHead) -> str:
+    """Only where a recorder began the step is it known that it may have taken effect."""
+    recorded = step.started is not None and run.source is None and run.status != "unknown"
+    return IN_DOUBT if recorded else NO_OUTPUT
 
 
 def short_error(error: str) -> str:

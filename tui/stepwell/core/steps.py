@@ -78,9 +78,12 @@ class RunHead:
     tags: Mapping[str, object] = field(default_factory=dict)
     steps: int = 0
     unfinished: int = 0
-    """Steps begun and not finished: in doubt when the run is not running."""
+    """Steps that have neither an output nor an error."""
     unfinished_name: str | None = None
+    """Of the newest of them, like the next two; None where it could not be found."""
     unfinished_number: int | None = None
+    unfinished_started: datetime | None = None
+    """A recorder always says when a step began."""
     agents: tuple[str, ...] = ()
     started: datetime | None = None
     finished: datetime | None = None
@@ -89,8 +92,18 @@ class RunHead:
     source: str | None = None
 
     @property
-    def in_doubt(self) -> bool:
+    def unanswered(self) -> bool:
+        """Whether a step has no output, and will not get one."""
         return self.unfinished > 0 and self.status != "running"
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether that step was begun by a recorder, so that it may or may not have taken effect.
+
+        In rows from a file or written by hand a missing output says nothing but that it is missing.
+        """
+        recorded = self.unfinished_started is not None or self.unfinished_number is None
+        return self.unanswered and recorded and self.source is None and self.status != "unknown"
 
 
 @dataclass(frozen=True, slots=True)

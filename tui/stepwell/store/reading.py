@@ -191,6 +191,7 @@ def _run(row: Row) -> RunHead:
         unfinished=max(0, row["unfinished"]),
         unfinished_name=row["unfinished_name"],
         unfinished_number=row["unfinished_number"],
+        unfinished_started=row["unfinished_started"],
         agents=tuple(row["agents"]),
         started=row["started_at"],
         finished=row["finished_at"],

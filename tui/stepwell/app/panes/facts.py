@@ -1,8 +1,9 @@
 """What is known about a run without opening it: each line a fact with its step. Pure."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
-from stepwell.app.present import clean, clean_line, clock
+from stepwell.app.present import clean, clean_line, clock, count, dumps
 from stepwell.core.steps import RunHead
 
 _LONGEST = 300
@@ -12,9 +13,14 @@ _LONGEST = 300
 def facts(run: RunHead) -> Iterator[tuple[str, str]]:
     """Labels of at most five letters, and cleaned texts."""
     yield "now" if run.status == "running" else "end", _end(run)
-    if run.in_doubt and run.status != "unknown":
+    if run.unanswered:
         step = f"{run.unfinished_number} " if run.unfinished_number is not None else ""
-        yield "doubt", f"{step}{clean(run.unfinished_name or 'a step')} was begun and never confirmed"
+        which = f"{step}{clean_line(run.unfinished_name or 'a step', _LONGEST)}"
+        more = f", like {count(run.unfinished - 1)} more" if run.unfinished > 1 else ""
+        if run.in_doubt:
+            yield "doubt", f"{which} was begun and never confirmed{more}"
+        else:
+            yield "open", f"{which} has no output{more}"
     if run.loop is not None:
         loop = run.loop
         cycle = "" if loop.period == 1 else f" and so on, {loop.period} calls a lap"
@@ -35,25 +41,32 @@ def facts(run: RunHead) -> Iterator[tuple[str, str]]:
 
 
 def _end(run: RunHead) -> str:
-    at = run.steps
+    """How far the run got, and what ended it."""
+    at = f"{run.steps} " if run.steps else ""
+    last = f"{run.steps} is the last" if run.steps else "there is no step"
     match run.status:
         case "running":
-            return f"{at} so far, begun {clock(run.started)}"
+            return _timed(f"{at or 'no step '}so far", run.started, "begun ")
         case "failed" if run.error:
-            return f"{at} raised {_error(run.error)}, {clock(run.finished)}"
+            return _timed(f"{at}raised {error_line(run.error)}", run.finished)
         case "died":
-            return f"{at} is the last: the process ended without ending the run, begun {clock(run.started)}"
+            return _timed(f"{last}: the process ended without ending the run", run.started, "begun ")
         case "unknown":
-            return f"{at} is the last, {clock(run.finished)}; how the run ended is not recorded"
+            return f"{_timed(last, run.finished)}; how the run ended is not recorded"
         case status:
-            return f"{at} ended {clean(status)}, {clock(run.finished)}"
+            return _timed(f"{at}ended {clean(status)}", run.finished)
 
 
-def _error(error: str) -> str:
-    """Without the module of the class."""
+def _timed(words: str, at: datetime | None, label: str = "") -> str:
+    """With the time, where there is one."""
+    return words if at is None else f"{words}, {label}{clock(at)}"
+
+
+def error_line(error: str) -> str:
+    """`MaxTurnsError: 25 turns` of `shop.agent.MaxTurnsError: 25 turns`, cleaned and of no great length."""
     name, colon, message = error[: 4 * _LONGEST].partition(":")
     return clean_line(name.rpartition(".")[2] + colon + message, _LONGEST)
 
 
 def _tag(value: object) -> str:
-    return clean_line(value, 60) if isinstance(value, str) else clean(str(value)[:60])
+    return clean_line(value if isinstance(value, str) and value else dumps(value), 60)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from stepwell.app.listing import Listing
-from stepwell.app.panes.bars import READ_ONLY, ends, error_name, keys_line, total
-from stepwell.app.panes.facts import facts
+from stepwell.app.panes.bars import READ_ONLY, ends, keys_line, total
+from stepwell.app.panes.facts import error_line, facts
 from stepwell.app.present import Line, Role, Span, age, cells, clean, count, duration, fit, wrap
 from stepwell.core.steps import RunHead
 
@@ -15,6 +15,8 @@ KEYS = (
     ("Enter", "open "), ("/", "filter "), ("f", "failed only "), ("F", "follow "), ("y", "copy id "),
     ("?", "keys "), ("q", "quit "), (":", "go to "),
 )  # fmt: skip
+FILTERED = (*KEYS[:2], ("Esc", "all "), *KEYS[2:])
+"""While not all runs are listed."""
 _NAME, _WHY = 17, 21
 """Cells at 80 columns; a third of what a wider terminal has more goes to the name."""
 _LEAST_NAME, _LEAST_WHY = 10, 12
@@ -75,7 +77,7 @@ def screen_lines(listing: Listing, width: int, height: int) -> list[Line]:
         lines += _facts(listing, layout.facts, width)
     lines.append(status_line(listing, width))
     if layout.keys:
-        lines.append(keys_line(width, KEYS))
+        lines.append(keys_line(width, FILTERED if any(listing.query) else KEYS))
     return lines
 
 
@@ -169,12 +171,12 @@ def took(run: RunHead, now: datetime) -> str:
 
 def reasons(run: RunHead) -> Iterator[str]:
     """What stands out about a run, what matters most first."""
-    if run.in_doubt and run.status != "unknown":
-        yield f"in doubt: {clean(run.unfinished_name or 'a step')}"
+    if run.unanswered:
+        yield f"{'in doubt' if run.in_doubt else 'no output'}: {clean(run.unfinished_name or 'a step')}"
     if run.loop is not None:
         yield f"{clean(run.loop.name)} x{run.loop.laps}"
-    if run.error is not None:
-        yield error_name(run.error)
+    if run.error:
+        yield error_line(run.error)
     if len(run.agents) > 1:
         yield f"{len(run.agents)} agents"
 
@@ -200,7 +202,8 @@ def _empty(listing: Listing, width: int) -> Iterator[tuple[str, Role]]:
     elif text or failed:
         what = "failed or died" if failed else "is here"
         named = f" with {text} in its name or at the beginning of its id" if text else ""
-        said, role = [f"no run{named} {what}", "", _way_out(text, failed)], Role.DIM
+        ways = "/ changes the filter, Esc shows all runs" if text else "Esc shows all runs"
+        said, role = [f"no run{named} {what}", "", ways], Role.DIM
     else:
         said, role = list(NOTHING), Role.DIM
     for line in said:
@@ -215,11 +218,6 @@ NOTHING = (
     "import one        stepwell import FILE",
     "see an example    stepwell demo",
 )
-
-
-def _way_out(text: str, failed: bool) -> str:
-    ways = (["/ changes the filter"] if text else []) + (["f shows all runs"] if failed else [])
-    return ", ".join(ways)
 
 
 def _padded(text: str, width: int, role: Role = Role.PLAIN) -> Line:
