@@ -85,6 +85,21 @@ def test_a_run_is_resumed_by_whoever_knows_its_id(schema_dsn: str, steps: Any, r
     assert run_row(run.run_id)["status"] == "ok"
 
 
+def test_printed_it_says_which_run_it_is_and_by_whom(recorder: Recorder) -> None:
+    with recorder.run("refund-triage") as run:
+        assert repr(run) == f"<stepwell.Run 'refund-triage' {run.run_id.hex[:8]}>"
+        assert repr(run.agent("b")) == f"<stepwell.Run 'refund-triage' {run.run_id.hex[:8]} agent 'b'>"
+    resumed = recorder.resume(run.run_id)
+    resumed.finish()
+    assert repr(resumed) == f"<stepwell.Run {run.run_id.hex[:8]}>"
+
+
+def test_a_recorder_is_printed_without_its_password(schema_dsn: str) -> None:
+    with Recorder(f"{schema_dsn} password=secret") as recorder:
+        assert repr(recorder).startswith("<stepwell.Recorder stepwell_test_")
+        assert "secret" not in repr(recorder)
+
+
 def test_resuming_what_is_not_there_is_refused(recorder: Recorder) -> None:
     with pytest.raises(NotFoundError, match=r"no run .* to resume"):
         recorder.resume(uuid4())
