@@ -2,7 +2,9 @@
 
 import json
 
+import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.commands.cases import DIED, FAILED, HOSTILE, LOOP, WELL, fill, stepwell
 
@@ -25,6 +27,63 @@ def test_runs_are_listed_newest_first_with_what_stands_out(schema_dsn: str, caps
     ]
     assert "loop: search_orders, 24 laps from step 3; MaxTurnsError: 25 turns" in rows[0]
     assert "in doubt: send_email (step 1)" in rows[1]
+
+
+def test_a_missing_output_is_in_doubt_only_where_a_recorder_began_the_step(
+    schema_dsn: str, capsys: Capture
+) -> None:
+    fill(schema_dsn)
+    with psycopg.connect(schema_dsn) as connection:
+        connection.execute("UPDATE agent_runs SET source = 'chat-completions' WHERE run_id = %s", [DIED])
+        connection.execute("UPDATE agent_runs SET finished = 3, status = NULL WHERE run_id = %s", [FAILED])
+        connection.execute(
+            "UPDATE agent_steps SET output = NULL WHERE run_id = %s AND step_number = 4", [FAILED]
+        )
+    stepwell(schema_dsn, "runs")
+    by_hand, imported, _ = capsys.readouterr().out.splitlines()[1:]
+    assert "no output: search_orders (step 4)" in by_hand
+    assert "no output: send_email (step 1)" in imported
+    stepwell(schema_dsn, "runs", "--json")
+    assert [run["in_doubt"] for run in json_lines(capsys)] == [None, None, None]
+    for run in ("7f3a", "7f81"):
+        stepwell(schema_dsn, "steps", run, "--json")
+        assert json_lines(capsys)[-1]["flags"] == ["no output"]
+
+
+def test_an_error_without_a_message_ends_with_its_name(schema_dsn: str, capsys: Capture) -> None:
+    fill(schema_dsn)
+    with psycopg.connect(schema_dsn) as connection:
+        error = Jsonb({"type": "asyncio.exceptions.CancelledError", "message": ""})
+        connection.execute("UPDATE agent_runs SET error = %s WHERE run_id = %s", [error, FAILED])
+        connection.execute("UPDATE agent_steps SET error = %s, output = NULL WHERE step_number = 4", [error])
+    for words in (["runs", "7f3a"], ["steps", "7f3a"], ["show", "7f3a:4"], ["replay", "7f3a"]):
+        stepwell(schema_dsn, *words)
+        out = capsys.readouterr().out
+        assert "CancelledError" in out
+        assert "CancelledError:" not in out
+
+
+def test_one_long_name_does_not_push_the_other_columns_away(schema_dsn: str, capsys: Capture) -> None:
+    fill(schema_dsn, name="n" * 500)
+    stepwell(schema_dsn, "runs")
+    _, row, *_ = capsys.readouterr().out.splitlines()
+    assert row.startswith(f"failed  {'n' * 31}…  7f3a ")
+    stepwell(schema_dsn, "runs", "--json")
+    assert json_lines(capsys)[0]["name"] == "n" * 500
+
+
+@pytest.mark.parametrize("words", [["steps", "my-sync"], ["show", "my-sync:3"], ["replay", "my-sync"]])
+def test_who_gives_a_name_for_an_id_is_told_how_to_find_the_id(
+    schema_dsn: str, capsys: Capture, words: list[str]
+) -> None:
+    assert stepwell(schema_dsn, *words) == 2
+    assert capsys.readouterr().err.endswith("; find its id: stepwell runs my-sync\n")
+
+
+@pytest.mark.parametrize("address", ["7f3a:x", "@newest", "$.x"])
+def test_what_is_no_name_is_no_cause_for_that(schema_dsn: str, capsys: Capture, address: str) -> None:
+    assert stepwell(schema_dsn, "show", address) == 2
+    assert "find its id" not in capsys.readouterr().err
 
 
 def test_a_column_that_is_empty_throughout_is_left_out(schema_dsn: str, capsys: Capture) -> None:

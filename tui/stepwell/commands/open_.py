@@ -2,8 +2,7 @@
 
 import argparse
 
-from stepwell.commands.session import target_of
-from stepwell.core.address import parse_address
+from stepwell.commands.session import address_of, target_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Open the app and stay until it is left. Raises NotFoundError, UsageError, DatabaseError."""
     if args.address is not None:
-        parse_address(args.address)
+        address_of(args.address)
     target = target_of(args)
     from stepwell.app import open_app  # loads Textual, which no other command needs
 

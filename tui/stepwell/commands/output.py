@@ -14,7 +14,9 @@ from stepwell.app.present.text import cells, clean, clean_lines, fit
 
 GAP = "  "
 NARROWEST = 8
-"""A column is never cut to fewer cells than this."""
+"""A column is never cut to fewer cells than this to make room for others."""
+LONGEST = 32
+"""Cells of a name: one long one must not push a column away in all other rows."""
 
 
 def line(text: str = "") -> None:
@@ -112,11 +114,15 @@ def _write_items(
 
 @dataclass(frozen=True)
 class Column:
-    """`elastic` columns give way, later ones first, where a table is wider than the terminal."""
+    """`elastic` columns give way, later ones first, where a table is wider than the terminal.
+
+    `most` is how many cells the column has at most, wherever it is printed.
+    """
 
     title: str
     right: bool = False
     elastic: bool = False
+    most: int | None = None
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -124,6 +130,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Iterator[
     body = [[clean(cell) for cell in row] for row in rows]
     shown = [i for i in range(len(columns)) if any(row[i] for row in body)]
     widths = {i: max(len(columns[i].title), *(cells(row[i]) for row in body)) for i in shown}
+    widths = {i: min(width, columns[i].most or width) for i, width in widths.items()}
     _shrink(widths, [i for i in reversed(shown) if columns[i].elastic])
     for row in [[column.title for column in columns], *body]:
         parts = [_cell(row[i], widths[i], right=columns[i].right) for i in shown]

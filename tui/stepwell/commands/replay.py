@@ -5,14 +5,15 @@ from collections.abc import Iterator, Mapping
 
 from stepwell.app.present.figures import count
 from stepwell.commands.output import brief, emit, line
-from stepwell.commands.session import opened, recorded, step_at, target_of
+from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.commands.words import flags, short_error, why
-from stepwell.core.address import parse_address, parse_target
+from stepwell.core.address import parse_target
 from stepwell.core.state import path_text
 from stepwell.core.steps import RunHead
 from stepwell.core.world import MISSING, SHARED, Change, Moment, World
 from stepwell.errors import UsageError
 from stepwell.replay import Replayer
+from stepwell.replay.values import recorded
 
 BRIEF = 160
 """Characters of a value that the summary for people shows."""
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the world. Raises NotFoundError for no such run or step, and UsageError."""
-    address = parse_address(args.run)
+    address = address_of(args.run)
     if address.path is not None:
         raise UsageError("replay shows a whole world; a path goes with show")
     if args.to and address.step is not None:
@@ -89,7 +90,7 @@ def _error(text: str | None) -> str | None:
     error = recorded(text, None)
     if not isinstance(error, dict):
         return None if error is None else brief(error)
-    return ": ".join(str(error[key]) for key in ("type", "message") if error.get(key) is not None)
+    return ": ".join(str(error[key]) for key in ("type", "message") if error.get(key) not in (None, ""))
 
 
 def as_json(world: World, last: Answers) -> dict[str, object]:

@@ -6,7 +6,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 from stepwell.app.present.figures import age, duration
-from stepwell.commands.output import Column, emit, line, note, table
+from stepwell.commands.output import LONGEST, Column, emit, line, note, table
 from stepwell.commands.session import target_of
 from stepwell.commands.words import why
 from stepwell.core.address import short_id
@@ -16,7 +16,7 @@ from stepwell.replay.runs import Runs
 PAGE = 1000
 COLUMNS = (
     Column("STATUS"),
-    Column("NAME", elastic=True),
+    Column("NAME", elastic=True, most=LONGEST),
     Column("RUN"),
     Column("STEPS", right=True),
     Column("TOOK", right=True),
@@ -31,7 +31,8 @@ with --json, one object a line:
   name, tags, source, agents, error
                        as recorded, null or empty where they are not
   steps, unfinished    how many have begun, and how many of these have no end
-  in_doubt             {"step", "name"} of the newest step in doubt, or null
+  in_doubt             {"step", "name"} of the newest step that a recorder began
+                       and never saw the end of, or null
   loop                 {"name", "first", "last", "period", "laps"} of the
                        longest loop of tool calls, or null
   started, finished    ISO 8601 times or null

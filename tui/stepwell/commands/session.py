@@ -1,6 +1,8 @@
 """What the commands share: the database of the arguments, the run and the step of an address."""
 
 import argparse
+import re
+import shlex
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
@@ -10,10 +12,9 @@ from stepwell.core.address import Target as Place
 from stepwell.core.locate import NO_STEPS, locate
 from stepwell.core.outline import Outline
 from stepwell.core.steps import RunHead, StepHead
-from stepwell.errors import EncodingError, NotFoundError, UsageError
+from stepwell.errors import NotFoundError, UsageError
 from stepwell.replay import Replayer
 from stepwell.replay.runs import Runs
-from stepwell.replay.values import display
 from stepwell.store.connect import Target, resolve
 from stepwell.store.migrate import ensure_schema
 
@@ -30,9 +31,20 @@ def target_of(args: argparse.Namespace) -> Target:
     return target
 
 
+def address_of(text: str) -> Address:
+    """An address; what can be the name of a run instead is told how to find the run. Raises UsageError."""
+    try:
+        return parse_address(text)
+    except UsageError as problem:
+        name = text.partition(":")[0].strip()
+        if not name or name.startswith(("@", "-", "$")) or re.fullmatch("[0-9a-fA-F-]+", name):
+            raise
+        raise UsageError(f"{problem}; find its id: stepwell runs {shlex.quote(name[:40])}") from None
+
+
 def run_address(text: str, command: str) -> Address:
     """An address that names a whole run. Raises UsageError."""
-    address = parse_address(text)
+    address = address_of(text)
     if address.step is not None or address.path is not None:
         raise UsageError(f"{command} takes a run, not a step: stepwell {command} {address.run}")
     return address
@@ -60,11 +72,3 @@ def step_at(run: RunHead, replayer: Replayer, place: Place | None) -> StepHead:
     if index is None or why is not None:
         raise NotFoundError(f"{str(run.run_id)[:8]}: {why}")
     return outline.steps[index]
-
-
-def recorded(plain: str | None, exact: str | None) -> object:
-    """A stored value for display; one that cannot be read (nested too deeply) is its JSON text."""
-    try:
-        return display(plain, exact)
-    except EncodingError:
-        return plain

@@ -5,13 +5,14 @@ import argparse
 from stepwell.app.present.figures import count, duration
 from stepwell.commands import steps
 from stepwell.commands.output import emit, line, pretty
-from stepwell.commands.session import opened, recorded, step_at, target_of
+from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.commands.words import flags, tokens
-from stepwell.core.address import Address, Number, parse_address, resolve_path
+from stepwell.core.address import Address, Number, resolve_path
 from stepwell.core.sight import seen
 from stepwell.core.steps import TOOL_CALL, Payload, RunHead, StepHead
 from stepwell.core.world import World
 from stepwell.errors import UsageError
+from stepwell.replay.values import recorded
 
 JSON_HELP = """\
 A path begins at the object that --json prints: $.input.messages[0], $.output.
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a step. Raises NotFoundError for no such run, step or path, and UsageError."""
-    address = parse_address(args.address)
+    address = address_of(args.address)
     if address.step is None:
         raise UsageError(f"which step of {address.run}? stepwell show {address.run}:17")
     with opened(target_of(args), address.run) as (head, replayer):

@@ -3,7 +3,7 @@
 import argparse
 
 from stepwell.app.present.figures import duration
-from stepwell.commands.output import Column, emit, line, note, table
+from stepwell.commands.output import LONGEST, Column, emit, line, note, table
 from stepwell.commands.session import opened, run_address, target_of
 from stepwell.commands.words import flags, short_error, tokens
 from stepwell.core.outline import Outline
@@ -11,9 +11,9 @@ from stepwell.core.steps import RunHead, StepHead
 
 COLUMNS = (
     Column("STEP", right=True),
-    Column("TYPE", elastic=True),
-    Column("NAME", elastic=True),
-    Column("AGENT", elastic=True),
+    Column("TYPE", elastic=True, most=LONGEST),
+    Column("NAME", elastic=True, most=LONGEST),
+    Column("AGENT", elastic=True, most=LONGEST),
     Column("TOOK", right=True),
     Column("TOKENS"),
     Column("FLAGS"),
@@ -31,7 +31,7 @@ with --json, one object a line:
                   of a model call, or null
   has_output      false for a step that raised, is in doubt or still runs
   flags           of "error", "running", "in doubt", "lap N", and "no output"
-                  where it is not known whether it is in doubt or still runs
+                  where the step was imported or written by hand
 """
 
 
