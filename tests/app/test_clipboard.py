@@ -67,7 +67,7 @@ def test_too_much_for_a_terminal_goes_to_a_file_of_the_users_own(tmp_path: Path)
     folder = tmp_path / ".local/state/stepwell"
     text = "x" * MOST_BASE64
     words, written = copied(text, XTERM | {"HOME": str(tmp_path)}, folder)
-    assert words == ("too large for the terminal's clipboard: written to ~/.local/state/stepwell/copied.txt")
+    assert words == "too large for the clipboard: written to ~/.local/state/stepwell/copied.txt"
     assert written == []
     assert (folder / "copied.txt").read_text() == text
     assert stat.S_IMODE((folder / "copied.txt").stat().st_mode) == 0o600
@@ -76,9 +76,18 @@ def test_too_much_for_a_terminal_goes_to_a_file_of_the_users_own(tmp_path: Path)
 
 @pytest.mark.parametrize("term", ["linux", "dumb", "vt220", ""])
 def test_a_terminal_without_a_clipboard_is_known(term: str, tmp_path: Path) -> None:
-    words, written = copied("7f3a:17", {"TERM": term}, tmp_path)
-    assert words == f"the terminal has no clipboard: written to {tmp_path}/copied.txt"
+    words, written = copied("7f3a:17", {"TERM": term, "HOME": str(tmp_path)}, tmp_path)
+    assert words == "the terminal has no clipboard: written to ~/copied.txt"
     assert written == []
+
+
+@pytest.mark.parametrize("size", [1, MOST_BASE64])
+def test_the_name_of_the_file_is_seen_at_80_columns_wherever_it_is(size: int, tmp_path: Path) -> None:
+    """A long path loses its middle."""
+    folder = tmp_path / ("deep" * 20) / "stepwell"
+    words, _ = copied("x" * size, {"TERM": "linux"} if size == 1 else XTERM, folder)
+    assert words.endswith("…/stepwell/copied.txt")
+    assert len(words) <= 80
 
 
 def test_a_file_of_before_is_replaced_and_a_link_is_not_followed(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ SCREEN_PIECE = 250
 DEAF = ("", "dumb", "linux", "cons25", "sun", "vt")
 """Beginnings of TERM of terminals without a clipboard."""
 FILE = "copied.txt"
+PATH_CELLS = 38
+"""Of a path in the status line, which at 80 columns has to hold the reason as well."""
 
 
 def copy_from(app: App[Any], text: str) -> str:
@@ -64,7 +66,7 @@ def copy(
     if _deaf(env):
         return _to_file(data, folder, env, "the terminal has no clipboard")
     if len(encoded) > MOST_BASE64:
-        return _to_file(data, folder, env, "too large for the terminal's clipboard")
+        return _to_file(data, folder, env, "too large for the clipboard")
     if not (env.get("TMUX") and (load or _load_buffer)(data)):
         for sequence in sequences(encoded, env):
             write(sequence)
@@ -114,7 +116,10 @@ def _to_file(data: bytes, folder: Path, env: Mapping[str, str], why: str) -> str
 
 
 def _short(path: Path, env: Mapping[str, str]) -> str:
+    """With `~`, and without its middle where it is long: the file's name is what it is found by."""
     home = env.get("HOME")
-    if home and path.is_relative_to(home):
-        return f"~/{path.relative_to(home)}"
-    return str(path)
+    text = f"~/{path.relative_to(home)}" if home and path.is_relative_to(home) else str(path)
+    if len(text) <= PATH_CELLS:
+        return text
+    end = f"…/{path.parent.name}/{path.name}"
+    return text[: max(2, PATH_CELLS - len(end))] + end
