@@ -99,6 +99,21 @@ def test_it_names_its_screen_and_where_one_is_in_it() -> None:
     assert rows[-1].split()[-3:] == ["1-22", "of", str(LINES)]
 
 
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_it_opens_at_its_commands_when_it_was_typed_for(width: int) -> None:
+    """All of them are in view then, at any width."""
+    app = ScreenApp(HelpScreen("debugger", keys.DEBUGGER, at="Commands"))
+    rows: list[str] = []
+
+    async def act(pilot: Pilot[object]) -> None:
+        await pilot.pause()
+        rows.extend(text_of(app.screen))
+
+    drive(app, act, (width, 24))
+    assert any("Commands" in row for row in rows)
+    assert any(":break" in row for row in rows)
+
+
 def test_a_key_that_the_user_changed_is_shown_as_it_is_now() -> None:
     rows = opened({"failed": "f8,u"})
     (row,) = [row for row in rows if "failed only" in row]

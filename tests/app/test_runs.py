@@ -3,6 +3,7 @@
 import psycopg
 import pytest
 
+from stepwell.app.screens.help import HelpScreen
 from stepwell.core.steps import RunHead
 from tests.app.listed import (
     DIED,
@@ -10,6 +11,7 @@ from tests.app.listed import (
     WELL,
     fill,
     fill_many,
+    text_of,
 )
 from tests.app.listing_pilot import Runs, on_list
 from tests.store.rows import add_run, run_id
@@ -134,9 +136,50 @@ def test_f_shows_those_that_failed_or_died_and_back(schema_dsn: str) -> None:
         assert runs.rows[0].startswith("stepwell  2 of 3 runs  failed only")
         await runs.press("slash", "z")
         assert "no run with z in its name or at the beginning of its id failed or died" in runs.rows
-        assert "/ changes the filter, f shows all runs" in runs.rows
+        assert "/ changes the filter, Esc shows all runs" in runs.rows
         await runs.press("escape", "f")
         assert len(runs.screen.listing.runs) == 3
+
+    on_list(schema_dsn, act)
+
+
+def test_esc_shows_all_runs_again_and_the_keys_say_so_while_some_are_hidden(schema_dsn: str) -> None:
+    fill(schema_dsn)
+
+    async def act(runs: Runs) -> None:
+        assert "Esc" not in runs.rows[-1]
+        await runs.press("slash", "7", "f", "enter")
+        assert runs.rows[-1].startswith("Enter open  / filter  Esc all  f failed only")
+        await runs.press("f", "escape")
+        assert runs.screen.listing.query == ("", False)
+        assert len(runs.screen.listing.runs) == 3
+        assert "Esc" not in runs.rows[-1]
+
+    on_list(schema_dsn, act)
+
+
+def test_what_a_key_came_to_is_said_until_the_next_key(schema_dsn: str) -> None:
+    fill(schema_dsn)
+
+    async def act(runs: Runs) -> None:
+        await runs.press("ctrl+c")
+        assert runs.rows[-2].startswith("nothing is running; q quits")
+        await runs.press("x")
+        assert runs.rows[-2].startswith("newest first, live")
+        await runs.press("colon", *"zork", "enter")
+        assert runs.rows[-2].startswith("! no command 'zork'")
+        await runs.press("slash")
+        assert runs.rows[-2].startswith("newest first, live")
+
+    on_list(schema_dsn, act)
+
+
+def test_colon_help_opens_at_the_commands(schema_dsn: str) -> None:
+    async def act(runs: Runs) -> None:
+        await runs.press("colon", *"help", "enter")
+        await runs.pilot.pause()
+        assert isinstance(runs.app.screen, HelpScreen)
+        assert [":quit", "leave", "Stepwell"] in [row.split() for row in text_of(runs.app.screen)]
 
     on_list(schema_dsn, act)
 

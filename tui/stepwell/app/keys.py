@@ -94,6 +94,7 @@ RUNS: list[Binding] = [
         "slash", "prompt('filter')", "filter", "filter", "part of a name, or how an id begins; Enter keeps it"
     ),
     key("f", "failed", "failed", "failed only", "runs that failed or died, and back"),
+    key("escape", "clear", "clear", "all runs", "no filter, and not the failed ones only"),
     key("F", "follow", "follow", "follow", "stay at the newest run"),
     key("colon", "prompt('command')", "command", "open an address", ":RUN:17, :@failed"),
     key("y", "copy", "copy-id", "copy id", "the whole run id"),

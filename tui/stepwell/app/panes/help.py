@@ -10,7 +10,7 @@ from stepwell.app.present import Line, Role, Span, fit, wrap
 
 GROUPS = {
     "Move": ("move", "open", "select"),
-    "Stop and find": ("choose", "breakpoints", "hit", "prompt", "failed", "follow"),
+    "Stop and find": ("choose", "breakpoints", "hit", "prompt", "failed", "clear", "follow"),
     "Look": ("pane", "scroll", "switch", "help", "redraw"),
     "Take along": ("copy", "pager"),
     "Change": ("enable", "delete", "add"),
@@ -80,6 +80,16 @@ def help_lines(found: Sequence[Entry], commands: Mapping[str, str], width: int) 
     if columns == 1:
         return [line for section in sections for line in section]
     return _beside(sections, room)
+
+
+def line_of(lines: Sequence[Line], heading: str) -> int:
+    """The line, from 0, on which the section of this heading begins; 0 where there is none."""
+    found = (
+        number
+        for number, line in enumerate(lines)
+        if any(span.role is Role.HEADING and span.text.strip() == heading for span in line)
+    )
+    return next(found, 0)
 
 
 def _section(heading: str, found: Sequence[Entry], width: int) -> list[Line]:

@@ -167,8 +167,8 @@ class DebuggerScreen(ReplayingScreen):
         if self.view is not None and points is not None:
             self.apply(Move(replace(self.view.timeline, breakpoints=tuple(points))))
 
-    def action_help(self) -> None:
-        self.app.push_screen(HelpScreen("debugger", keys.DEBUGGER))
+    def action_help(self, at: str = "") -> None:
+        self.app.push_screen(HelpScreen("debugger", keys.DEBUGGER, at=at))
 
     def action_cancel(self) -> None:
         if self.worker.busy:

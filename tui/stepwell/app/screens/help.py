@@ -12,7 +12,7 @@ from textual.screen import Screen
 from stepwell.app.commandline import COMMANDS
 from stepwell.app.keys import key
 from stepwell.app.panes.bars import ends
-from stepwell.app.panes.help import entries, help_lines
+from stepwell.app.panes.help import entries, help_lines, line_of
 from stepwell.app.present import Role, Rows, Span
 from stepwell.app.widgets.lines import Lines, strip
 
@@ -28,7 +28,10 @@ HELP = [
 
 
 class HelpScreen(Screen[None]):
-    """`title` names the screen whose `bindings` these are; `commands` are what its `:` takes."""
+    """`title` names the screen whose `bindings` these are; `commands` are what its `:` takes.
+
+    It opens at the section with the heading `at`, or at its beginning.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [*HELP]
     CSS = """
@@ -37,9 +40,14 @@ class HelpScreen(Screen[None]):
     """
 
     def __init__(
-        self, title: str, bindings: Sequence[Binding], commands: Mapping[str, str] = COMMANDS
+        self,
+        title: str,
+        bindings: Sequence[Binding],
+        commands: Mapping[str, str] = COMMANDS,
+        at: str = "",
     ) -> None:
         super().__init__()
+        self._at = at
         self._subject = title
         self._of = bindings
         self._commands = commands
@@ -57,7 +65,8 @@ class HelpScreen(Screen[None]):
             ]
         )
         self.query_one("#help-body", Lines).fill(
-            lambda width, _: Rows(help_lines(found, self._commands, width))
+            lambda width, _: Rows(help_lines(found, self._commands, width)),
+            top=line_of(help_lines(found, self._commands, self.app.size.width), self._at),
         )
 
     def _remapped(self) -> dict[str, list[str]]:

@@ -41,6 +41,11 @@ class ListingScreen(Screen[None]):
         yield Lines()
         yield Prompt()
 
+    def on_key(self) -> None:
+        """What the key before came to has been read; the key itself still goes where it goes."""
+        if self.listing.message or (self.listing.error and not self._broken):
+            self.say()
+
     def on_mount(self) -> None:
         self.worker.start()
         self.show(self.listing)

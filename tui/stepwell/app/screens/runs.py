@@ -17,6 +17,12 @@ from stepwell.core.address import Address
 from stepwell.core.steps import RunHead
 from stepwell.errors import UsageError
 
+COMMANDS = {
+    "follow": "stay at the newest run",
+    "help": "all keys",
+    "quit": "leave Stepwell",
+}
+"""What `:` takes here beside places and addresses."""
 AHEAD = 50
 """So many runs below the selection are read before they are needed."""
 
@@ -50,6 +56,9 @@ class RunsScreen(ListingScreen):
         text, failed = self.listing.query
         self.ask((text, not failed))
 
+    def action_clear(self) -> None:
+        self.ask(("", False))
+
     def action_follow(self) -> None:
         follow = not self.listing.follow
         listing = replace(self.listing, follow=follow, message="", error="")
@@ -63,7 +72,9 @@ class RunsScreen(ListingScreen):
     def action_copy(self) -> None:
         if self.listing.run is not None:
             run_id = str(self.listing.run.run_id)
-            self.say(f"{copy_from(self.app, run_id)}: {run_id}")
+            words = copy_from(self.app, run_id)
+            # Of what does not fit it is the file that matters less: the id can be marked with the mouse.
+            self.say(f"{words}: {run_id}" if words.startswith("copied") else f"{run_id}: {words}")
 
     def action_cancel(self) -> None:
         if self.worker.busy:
@@ -75,8 +86,8 @@ class RunsScreen(ListingScreen):
         self.refresh(repaint=True, layout=True)
         self.read()
 
-    def action_help(self) -> None:
-        self.app.push_screen(HelpScreen("list of runs", keys.RUNS, {}))
+    def action_help(self, at: str = "") -> None:
+        self.app.push_screen(HelpScreen("list of runs", keys.RUNS, COMMANDS, at))
 
     def action_close(self) -> None:
         self.dismiss()
@@ -113,7 +124,7 @@ class RunsScreen(ListingScreen):
             case Leave("quit"):
                 self.action_close()
             case Leave("help"):
-                self.action_help()
+                self.action_help("Commands")
             case Leave("runs"):
                 self.say("these are the runs")
             case Toggle("follow"):
