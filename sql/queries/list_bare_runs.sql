@@ -1,5 +1,6 @@
 -- Runs of which only steps exist, newest first. Ids are hopped over in the index, not read step by step,
--- and only the steps of the runs of this page are counted.
+-- and only the steps of the runs of this page are counted; of outputs only that of the last step is looked at.
+-- A column that agent_steps lacks resolves to the NULL of `absent`.
 WITH RECURSIVE ids AS (
     (SELECT run_id FROM agent_steps
      WHERE %(first)s::uuid IS NULL OR run_id >= %(first)s
@@ -22,10 +23,16 @@ WITH RECURSIVE ids AS (
     ORDER BY head.created_at DESC NULLS LAST, ids.run_id DESC
     LIMIT %(limit)s
 )
-SELECT page.run_id, page.started_at, tail.created_at AS finished_at, steps.steps
+SELECT page.run_id, page.started_at, tail.created_at AS finished_at, steps.steps, tail.open,
+       tail.step_number AS last_number, tail.name AS last_name
 FROM page
+CROSS JOIN (SELECT NULL::jsonb AS error, NULL::text AS name) AS absent
 CROSS JOIN LATERAL (
-    SELECT created_at FROM agent_steps s WHERE s.run_id = page.run_id ORDER BY step_number DESC LIMIT 1
+    SELECT created_at, step_number, coalesce(name, step_type) AS name, output IS NULL AND error IS NULL AS open
+    FROM agent_steps s
+    WHERE s.run_id = page.run_id
+    ORDER BY step_number DESC
+    LIMIT 1
 ) AS tail
 CROSS JOIN LATERAL (SELECT count(*)::int AS steps FROM agent_steps s WHERE s.run_id = page.run_id) AS steps
 ORDER BY page.started_at DESC NULLS LAST, page.run_id DESC

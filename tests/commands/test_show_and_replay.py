@@ -111,7 +111,9 @@ def test_the_world_in_which_a_step_was_asked_lacks_its_effect(filled: str, capsy
     state = {"plan": ["find order"], "tries": 3}
     assert (asked["moment"], asked["states"], asked["changed"]) == ("asked", [], [])
     assert after["states"] == [{"scope": None, "state": state, "set_at": {"plan": 2, "tries": 2}}]
-    assert after["changed"] == [{"scope": None, "path": "$", "new": state}]
+    assert after["changed"] == [
+        {"scope": None, "path": f"$.{key}", "new": value} for key, value in state.items()
+    ]
 
 
 def test_replay_as_json_is_one_documented_object(filled: str, capsys: Capture) -> None:
@@ -141,7 +143,9 @@ def test_a_bare_table_and_a_role_that_may_only_read_are_enough(dsn: str, capsys:
     add_step(dsn, 2, "state_update", output={"plan": []})
     add_step(dsn, 3, "tool_call", input={"q": 1})
     assert stepwell(reader, "runs") == 0
-    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["unknown", "7f3a", "3"]
+    (row,) = capsys.readouterr().out.splitlines()[1:]
+    assert row.split()[:3] == ["unknown", "7f3a", "3"]
+    assert row.endswith("no output: tool_call (step 3)")
     assert stepwell(reader, "steps", "7f3a") == 0
     out = capsys.readouterr().out
     assert "no output" in out

@@ -213,6 +213,17 @@ def test_a_run_written_by_hand_beside_recorded_ones_is_found(schema_dsn: str) ->
     )
 
 
+def test_of_a_run_written_by_hand_it_is_told_whether_its_last_step_has_an_output(schema_dsn: str) -> None:
+    add_step(schema_dsn, run_id(1), 1)
+    add_step(schema_dsn, run_id(1), 2, name="send_email", created_at=NOON)
+    open_ = found(schema_dsn, str(run_id(1)))
+    assert (open_.unfinished, open_.unfinished_number, open_.unfinished_name) == (1, 2, "send_email")
+    assert (open_.unanswered, open_.in_doubt) == (True, False)
+    add_step(schema_dsn, run_id(1), 3, error=Jsonb({"type": "Boom", "message": "no"}), created_at=NOON)
+    raised = found(schema_dsn, str(run_id(1)))
+    assert (raised.unfinished, raised.unfinished_number, raised.unfinished_name) == (0, None, None)
+
+
 def test_a_table_of_steps_alone_lists_its_runs_newest_first(schema_dsn: str) -> None:
     drop_runs_table(schema_dsn)
     for number in range(1, 6):

@@ -211,5 +211,12 @@ def _loop(value: Mapping[str, Any] | None) -> Loop | None:
 
 def _bare_run(row: Row) -> RunHead:
     return RunHead(
-        row["run_id"], "unknown", steps=row["steps"], started=row["started_at"], finished=row["finished_at"]
+        row["run_id"],
+        "unknown",
+        steps=row["steps"],
+        unfinished=int(row["open"]),
+        unfinished_name=row["last_name"] if row["open"] else None,
+        unfinished_number=row["last_number"] if row["open"] else None,
+        started=row["started_at"],
+        finished=row["finished_at"],
     )
