@@ -40,7 +40,8 @@ class Link:
         """
         self.connection = connection
         self._connect, self._pausing = connect, pausing
-        self._pid = 0 if connection is None else connection.info.backend_pid
+        self.backend = 0 if connection is None else connection.info.backend_pid
+        """The server's process at the other end, also after it was lost."""
         self._books: Books = {}
         self._down = False
 
@@ -84,9 +85,9 @@ class Link:
                     self.disconnect()
                     raise
                 reconnected = True
-                pid = self._pid
+                lost = self.backend
                 self.disconnect()
-                todo = self.recover(pid, todo)
+                todo = self.recover(lost, todo)
 
     def recover(self, pid: int, batch: Sequence[Intent]) -> list[Intent]:
         """Open a new connection and find out what the lost one, of backend `pid`, committed. Returns the rest."""
@@ -137,16 +138,14 @@ class Link:
                     ) from error
                 time.sleep(pause)
         self._down = False
-        self.connection, self._pid = connection, connection.info.backend_pid
+        self.connection, self.backend = connection, connection.info.backend_pid
         return connection
 
-    def let_go(self, *, close: bool) -> int:
-        """Give up a connection that somebody may have been interrupted in using. Returns its backend's pid."""
-        pid = 0 if self.connection is None else self._pid
+    def let_go(self, *, close: bool) -> None:
+        """Give up a connection that somebody was interrupted in using, or, if not `close`, is using still."""
         if close:
             self.disconnect()
         self.connection = None
-        return pid
 
     def disconnect(self) -> None:
         connection, self.connection = self.connection, None

@@ -14,10 +14,12 @@ from stepwell.recorder.intents import Intent
 class Turn:
     """One thread's turn, with the intents that it is about to commit."""
 
-    __slots__ = ("batch", "thread")
+    __slots__ = ("backend", "batch", "thread")
 
     def __init__(self) -> None:
         self.batch: list[Intent] = []
+        self.backend = 0
+        """The server's process that they are sent to."""
         self.thread = get_ident()
 
     @property

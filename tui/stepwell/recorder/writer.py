@@ -121,29 +121,34 @@ class Writer:
         except BaseException as error:
             if self._turns.current is turn:
                 known = isinstance(error, psycopg.Error)
-                self._leave(turn, 0 if known else self._link.let_go(close=True))
+                if not known:
+                    self._link.let_go(close=True)
+                self._leave(turn, 0 if known else turn.backend)
             if not isinstance(error, Exception):
                 raise
             if isinstance(error, psycopg.Error | DatabaseError):
                 return  # it is the writer's thread that goes on with the batch
             self._outlive(intent, error)
         finally:
-            if self._turns.current is turn:
-                self._turns.end(turn)
+            self._end(turn)
             if self._queue or self._left or self._closed:
                 self._call()
 
     def _try(self, turn: Turn) -> None:
         if self._left or self._link.connection is None:
             return  # there is more to it than one attempt
+        turn.backend = self._link.backend
         self._fill(turn.batch)
-        if turn.batch:
-            again = self._link.write(turn.batch)
-            for intent in turn.batch:
-                if intent.settled:
-                    intent.release()
-            if again:
-                self._left.append((again, 0))
+        if turn.batch and self._link.write(turn.batch):
+            self._leave(turn, 0)
+        for intent in turn.batch:
+            if intent.settled:
+                intent.release()
+
+    def _end(self, turn: Turn) -> None:
+        """Give the turn back; but an interrupted one with work left stays, for whoever looks next to see to it."""
+        if all(intent.settled for intent in turn.batch):
+            self._turns.end(turn)
 
     def _leave(self, turn: Turn, lost: int) -> None:
         """Leave the batch of a turn that failed to the writer's thread."""
@@ -176,7 +181,9 @@ class Writer:
         """
         with self._starting:
             if self._turns.current is other:
-                self._leave(other, self._link.let_go(close=not other.is_alive))
+                self._link.let_go(close=not other.is_alive)
+                self._release()
+                self._leave(other, other.backend)
         self._call()
 
     # -- the turns of the writer's own thread: until nothing is left --
@@ -215,18 +222,21 @@ class Writer:
                     self._refuse()
                     return
             finally:
-                self._turns.end(turn)
+                self._end(turn)
 
     def _commit_all(self, turn: Turn) -> None:
         while True:
             lost = 0
             if self._left:
-                turn.batch, lost = self._left.popleft()
+                turn.batch, lost = self._left[0]
+                self._left.popleft()
+                turn.batch = [intent for intent in turn.batch if not intent.settled]
             else:
                 turn.batch = []
                 self._fill(turn.batch)
-            if not turn.batch:
-                return self._release()
+                if not turn.batch:
+                    return self._release()
+            turn.backend = lost or self._link.backend
             if sum(intent.size for intent in turn.batch) > PROMPT_BYTES:
                 self._release()
             self._commit(turn.batch, lost)

@@ -17,7 +17,6 @@ from stepwell.store.arrays import ARRAYS
 from stepwell.store.prepared import ID, INT8, MOMENT, TEXT, Prepared
 from stepwell.store.queries import query
 
-PREPARE_AFTER = 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -75,7 +74,7 @@ def prepare(connection: Connection[Any], *, durable: bool) -> None:
 
     Raises DatabaseError where the tables are not there.
     """
-    connection.prepare_threshold = PREPARE_AFTER
+    connection.prepare_threshold = None  # psycopg would forget all prepared statements at times, those below too
     row = connection.execute(query("read_recording_schema")).fetchone()
     assert row is not None
     there, user, database, path = row
