@@ -16,6 +16,7 @@ from stepwell.app.memory import Memory
 from stepwell.app.messages import Moved
 from stepwell.app.mover import Mover
 from stepwell.app.screens.debugger import DebuggerScreen, Start
+from stepwell.app.screens.runs import RunsScreen
 from stepwell.app.view import View
 from stepwell.app.widgets.lines import Lines
 from stepwell.core.address import parse_address
@@ -121,7 +122,9 @@ class Debugging:
 
     async def settle(self) -> None:
         await self._handled()
-        await self.until(lambda: not self.is_open or self.screen.settled)
+        await self.until(
+            lambda: not self.is_open or (self.screen.settled and self.app.keyboard.idle),
+        )
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what another thread or the server brings about; fail after a while."""
@@ -141,9 +144,11 @@ class DebuggerApp(StepwellApp):
 
     CSS_PATH = str(Path(stepwell.app.__file__).with_name("app.tcss"))
 
-    def __init__(self, dsn: str, run: UUID, step: int | None = None, mover: Mover | None = None) -> None:
+    def __init__(
+        self, dsn: str, run: UUID, step: int | None = None, mover: Mover | None = None, path: str = ""
+    ) -> None:
         target = resolve(dsn)
-        address = parse_address(str(run) if step is None else f"{run}:{step}")
+        address = parse_address((str(run) if step is None else f"{run}:{step}") + (path and f":{path}"))
         runs = Runs(target)
         try:
             start = Start(runs.find(str(run)), address)
@@ -166,16 +171,24 @@ def debug(
     size: tuple[int, int] = (80, 24),
     mover: Mover | None = None,
     opened: bool = True,
+    listed: bool = False,
+    path: str = "",
 ) -> DebuggerApp:
     """Open a run in an app without a terminal and do something with it; the app, which has ended.
 
-    `opened`: wait until the run is there.
+    `opened`: wait until the run is there. `listed`: open it from the list of runs. `path`: of the address.
     """
-    app = DebuggerApp(dsn, run, step, mover)
+    app = DebuggerApp(dsn, run, step, mover, path)
+    start = app.start
+    if listed:
+        app.start = None
 
     async def drive() -> None:
         async with app.run_test(size=size) as pilot:
             debugging = Debugging(app, pilot)
+            if listed and start is not None:
+                await debugging.until(lambda: isinstance(app.screen, RunsScreen))
+                app.open_run(start.run, step)
             if opened:
                 await debugging.until(lambda: debugging.screen.view is not None)
                 await debugging.settle()

@@ -37,6 +37,14 @@ def test_a_place_is_a_move() -> None:
     assert moved(f"{run}").message == "this is that run"
 
 
+def test_an_address_with_a_path_is_opened() -> None:
+    """Also where it is in this run: the value has to be read."""
+    text = f"{VIEW.timeline.run.run_id}:1:$.output"
+    found = run_command(VIEW, text)
+    assert isinstance(found, OpenAddress)
+    assert found.text == text
+
+
 def test_an_address_of_another_run_is_handed_on() -> None:
     """The screen cannot open it."""
     found = run_command(VIEW, "ffff:3")
@@ -70,14 +78,19 @@ def test_the_moment_is_set(text: str, moment: Moment) -> None:
 
 
 def test_ways_of_showing_are_switched() -> None:
-    """As their keys do."""
-    assert viewed("diff").diff
-    assert viewed("whole").whole
+    """As their keys do; what there is of a prompt only, on a model call only."""
+    on_model = replace(VIEW, timeline=VIEW.timeline.at(1))
+    on_tool = replace(VIEW, timeline=VIEW.timeline.at(0), pane=Pane.STATE)
+    assert viewed("diff", on_model).diff
+    assert viewed("whole", on_model).whole
+    for text in ("diff", "whole"):
+        assert viewed(text, on_tool) == replace(on_tool, message="not a prompt: d and M are for model calls")
     assert viewed("raw", replace(VIEW, pane=Pane.INPUT)).raw == {Pane.INPUT}
 
 
 @pytest.mark.parametrize(
-    ("text", "action"), [("follow", "follow"), ("runs", "close"), ("help", "help('Commands')"), ("quit", "app.quit")]
+    ("text", "action"),
+    [("follow", "follow"), ("runs", "close"), ("help", "help('Commands')"), ("quit", "app.quit")],
 )
 def test_the_rest_is_an_action(text: str, action: str) -> None:
     """By the name that a binding would use."""

@@ -43,7 +43,7 @@ def test_redraw_paints_the_whole_screen(recorded_dsn: str, monkeypatch: pytest.M
     """After something else wrote to the terminal; a key that changes nothing paints nothing."""
     monkeypatch.setenv("STEPWELL_TEST_TARGET", recorded_dsn)
     monkeypatch.setenv("STEPWELL_TEST_RUN", str(LOOPING))
-    redraw, nothing = measure(debugger, ["\x0c", "~"], environment={"TMUX": "", "STY": ""})
+    redraw, nothing = measure(debugger, ["\x0c", "g"], environment={"TMUX": "", "STY": ""})
     assert b"refund-triage" in redraw.output
     assert b"SERIALIZABLE" in redraw.output
     assert nothing.written == 0

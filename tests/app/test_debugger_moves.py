@@ -1,10 +1,14 @@
 """Moves in the debugger: where they lead, and what the status line says where they lead nowhere."""
 
+from functools import partial
+from uuid import UUID
+
 import pytest
 
 from stepwell.app.geometry import Pane
 from stepwell.app.memory import Memory
 from stepwell.app.screens.debugger import DebuggerScreen
+from stepwell.app.screens.runs import RunsScreen
 from stepwell.core.breakpoints import OnError, OnLap, OnName, OnType
 from stepwell.core.world import Moment
 from stepwell.replay.runs import Runs
@@ -250,19 +254,38 @@ def test_fifty_keys_in_a_burst_are_a_few_replays(recorded_dsn: str) -> None:
     debug(recorded_dsn, LOOPING, act, mover=mover)
 
 
-def test_an_address_of_another_run_opens_it_on_top(recorded_dsn: str) -> None:
-    """And q comes back to where one was."""
+def test_an_address_of_another_run_opens_it_instead(recorded_dsn: str) -> None:
+    """However many runs one has been to, q goes out."""
 
     async def act(debugger: Debugging) -> None:
         await debugger.press(f":{DIED}:5<enter>")
         await debugger.until(lambda: debugger.screen.start.run.run_id == DIED and debugger.screen.settled)
         assert debugger.number == 5
         assert "in doubt" in debugger.heading(Pane.OUTPUT)
-        await debugger.press("q")
-        await debugger.until(lambda: debugger.screen.start.run.run_id == LOOPING)
-        assert debugger.number == 9
+        await debugger.press(f":{SWARM}<enter>")
+        await debugger.until(lambda: debugger.screen.start.run.run_id == SWARM and debugger.screen.settled)
+        await debugger.send("q")
+        await debugger.until(lambda: not debugger.app.is_running)
 
-    debug(recorded_dsn, LOOPING, act, step=9)
+    assert debug(recorded_dsn, LOOPING, act, step=9).return_value == 0
+
+
+def is_at(debugger: Debugging, run: UUID) -> bool:
+    return debugger.screen.start.run.run_id == run and debugger.screen.view is not None
+
+
+def test_from_the_list_another_run_goes_back_to_the_list(recorded_dsn: str) -> None:
+    """In one step."""
+
+    async def act(debugger: Debugging) -> None:
+        for run in (DIED, SWARM):
+            await debugger.press(f":{run}<enter>")
+            await debugger.until(partial(is_at, debugger, run))
+            await debugger.settle()
+        await debugger.send("q")
+        await debugger.until(lambda: isinstance(debugger.app.screen, RunsScreen))
+
+    debug(recorded_dsn, LOOPING, act, listed=True)
 
 
 def test_an_address_of_no_run_is_said(recorded_dsn: str) -> None:

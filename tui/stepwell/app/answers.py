@@ -8,6 +8,7 @@ from stepwell.app.view import View
 from stepwell.core import moves
 from stepwell.core.breakpoints import Condition, OnError, OnLap, OnName, OnType, toggled
 from stepwell.core.moves import Move
+from stepwell.core.steps import LLM_CALL
 from stepwell.core.timeline import Timeline
 
 
@@ -58,6 +59,8 @@ def toggle(view: View, what: str) -> View:
     match what:
         case "zoom":
             return replace(view, zoomed=not view.zoomed)
+        case "diff" | "whole" if view.timeline.current is None or view.timeline.current.type != LLM_CALL:
+            return replace(view, message="not a prompt: d and M are for model calls")
         case "diff":
             return replace(view, diff=not view.diff, raw=view.raw - {Pane.INPUT}, pane=Pane.INPUT)
         case "whole":

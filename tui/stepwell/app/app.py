@@ -20,7 +20,6 @@ from stepwell.app.memory import Memory
 from stepwell.app.messages import Failed, OpenAddress
 from stepwell.app.screens.debugger import DebuggerScreen, Start
 from stepwell.app.screens.runs import RunsScreen
-from stepwell.core import moves
 from stepwell.core.address import parse_address
 from stepwell.core.steps import RunHead
 from stepwell.errors import StepwellError
@@ -55,7 +54,7 @@ class StepwellApp(App[int]):
         self.target = target
         self.start = start
         self.memory = memory
-        self.keyboard = Keyboard(self, super().on_event)
+        self.keyboard = Keyboard(self, super().on_event, self._key_done, self._early)
         self.last_words: str | None = None
         """What to say on stderr once the terminal is restored."""
 
@@ -75,6 +74,20 @@ class StepwellApp(App[int]):
             await self.keyboard.press(event)
         else:
             await super().on_event(event)
+
+    def _early(self) -> bool:
+        """Whether keys have to wait: for the first screen, for the list, for the run that is being opened."""
+        match self.screen:
+            case DebuggerScreen() as debugger:
+                return debugger.view is None
+            case RunsScreen() as runs:
+                return runs.listing.shown is None and not runs.listing.error
+            case _:
+                return len(self.screen_stack) == 1
+
+    def _key_done(self) -> None:
+        if isinstance(self.screen, DebuggerScreen):
+            self.screen.key_done()
 
     def open_run(self, run: RunHead, step: int | None = None) -> None:
         """Put the debugger on top, at `step` or at the first one."""
@@ -100,9 +113,16 @@ class StepwellApp(App[int]):
         start, screen = message.start, self.screen
         here = isinstance(screen, DebuggerScreen) and screen.start.run.run_id == start.run.run_id
         if not here:
-            self.push_screen(self.debugger(start), self._back)
-        elif isinstance(screen, DebuggerScreen) and screen.view and start.address and start.address.step:
-            screen.apply(moves.go_to(screen.view.timeline, start.address.step))
+            self._replace_debugger(start)
+        elif isinstance(screen, DebuggerScreen) and start.address:
+            screen.go_to(start.address)
+
+    def _replace_debugger(self, start: Start) -> None:
+        """Open another run in place of the one that is open: `q` goes back to the list, or out without one."""
+        while any(isinstance(screen, DebuggerScreen) for screen in self.screen_stack):
+            self.pop_screen()
+        listed = any(isinstance(screen, RunsScreen) for screen in self.screen_stack)
+        self.push_screen(self.debugger(start), self._back if listed else self._leave)
 
     @on(OpenAddress)
     def _open_address(self, message: OpenAddress) -> None:

@@ -64,8 +64,8 @@ def _delete(timeline: Timeline, condition: Condition | None) -> Move:
 
 
 def _go_to_address(timeline: Timeline, address: Address, text: str) -> Move | OpenAddress:
-    """Within this run a move; else the other run."""
-    if not timeline.run.run_id.hex.startswith(address.run):
+    """Within this run a move; with a path, or in another run, it is looked up."""
+    if address.path is not None or not timeline.run.run_id.hex.startswith(address.run):
         return OpenAddress(text)
     if address.step is None:
         return Move(timeline, "this is that run")

@@ -29,6 +29,15 @@ class Moved(Message):
         self.sight = sight
 
 
+class Resolved(Message):
+    """The value that a path of step `number` names, in a few words for the status line."""
+
+    def __init__(self, number: int, text: str) -> None:
+        super().__init__()
+        self.number = number
+        self.text = text
+
+
 class Grown(Message):
     """A live run has gained steps, or some of its steps have finished."""
 

@@ -6,17 +6,24 @@ from uuid import UUID
 
 from textual.message import Message
 
-from stepwell.app.messages import Found, Grown, Moved, Opened
+from stepwell.app.messages import Found, Grown, Moved, Opened, Resolved
 from stepwell.app.panes.sight import sight_of
+from stepwell.app.present import dumps
+from stepwell.core.address import Path, resolve_path
+from stepwell.core.state import path_text
 from stepwell.core.steps import RunHead, StepHead
-from stepwell.core.world import Moment
+from stepwell.core.world import Moment, World
 from stepwell.replay import Replayer
+from stepwell.replay.values import recorded
 from stepwell.store.connect import Target
 
 POLL_SECONDS = (0.5, 0.5, 0.5, 1.0, 2.0, 5.0)
 """Pauses between looks at a live run, as long as nothing is new."""
 POLLED = ("running", "died", "unknown")
 """Statuses of runs that may still grow: a died run may be resumed."""
+
+LONGEST_VALUE = 1000
+"""Characters of a value for the status line: more than a terminal is wide."""
 
 
 class Mover:
@@ -42,6 +49,14 @@ class Mover:
 
     def search(self, text: str) -> Found:
         return Found(text, self._replayer.search(text))
+
+    def resolve(self, world: World, path: Path) -> Resolved:
+        """What `path` names in the step's `{"input": …, "output": …}`. Raises NotFoundError."""
+        payload = world.payload
+        given = recorded(payload.input, payload.input_exact)
+        gave = recorded(payload.output, payload.output_exact)
+        part = resolve_path({"input": given, "output": gave}, path)
+        return Resolved(world.number, f"{path_text(path)} = {dumps(part)[:LONGEST_VALUE]}")
 
     def poll(self) -> Message | None:
         """What is new since the last look; None for nothing."""

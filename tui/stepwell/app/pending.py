@@ -50,6 +50,10 @@ class Pending:
         self._before = f"{kind} "
         return _question(kind, timeline)
 
+    def drop_count(self) -> None:
+        """Forget a count that was typed before a key that takes none."""
+        self.digits = ""
+
     def take_count(self) -> int | None:
         """The count typed before, once."""
         digits, self.digits, self._before = self.digits, "", ""

@@ -38,6 +38,8 @@ class View:
     busy: bool = False
     hits: tuple[int, ...] = field(default=())
     """Step numbers that the last search found."""
+    mark: str = ""
+    """The text that a search has led to, marked wherever a pane shows it; empty for none."""
     polled: datetime | None = None
 
     @property

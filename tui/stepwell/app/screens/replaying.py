@@ -7,15 +7,14 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 
 from stepwell.app.memory import Memory
-from stepwell.app.messages import Failed, Found, Grown, Moved, Opened
+from stepwell.app.messages import Failed, Grown, Moved, Opened, Resolved
 from stepwell.app.mover import POLLED, Mover
-from stepwell.app.moving import search_hit
 from stepwell.app.view import View
 from stepwell.app.widgets.board import Board
 from stepwell.app.widgets.prompt import Prompt
 from stepwell.app.worker import Worker
 from stepwell.core import moves
-from stepwell.core.address import Address, short_id
+from stepwell.core.address import Address, Path, short_id
 from stepwell.core.moves import Move
 from stepwell.core.steps import RunHead
 from stepwell.core.timeline import build
@@ -50,6 +49,8 @@ class ReplayingScreen(Screen[str | None]):
         self.memory = memory
         self.view: View | None = None
         self._pausing = self._replay_again = False
+        self._path: Path | None = None
+        """What to tell of the world that is being replayed."""
         self.mover = mover or Mover(target, start.run.run_id)
         self.worker = Worker(self.post_message, self.mover.close, self.mover.poll, self.mover.interval)
 
@@ -85,19 +86,37 @@ class ReplayingScreen(Screen[str | None]):
         if self.view is not None:
             self.show(replace(self.view, message=message, error=""))
 
-    def apply(self, move: Move, *, follow: bool = False) -> None:
-        """Go where a move led: replay there, and paint once, when the world is there."""
+    def go_to(self, address: Address, *, opening: bool = False) -> None:
+        """To the step of an address of this run; what its path names is told when the world is there."""
+        view = self.view
+        if view is None:
+            return
+        move = moves.go_to(view.timeline, address.step) if address.step else Move(view.timeline)
+        if opening:  # is no jump that could be undone
+            move = replace(move, timeline=replace(move.timeline, jumps=()))
+        self.apply(move)
+        self._path = address.path if move.message is None else None
+        if self.view is not None and not self.view.stale:
+            self.arrived()
+
+    def apply(self, move: Move, *, follow: bool = False, mark: str = "") -> None:
+        """Go where a move led: replay there, and paint once, when the world is there.
+
+        `mark`: what a search found there.
+        """
         view = self.view
         if view is None:
             return
         self._remember(view, move)
+        self._path = None
         moved = replace(
-            view, timeline=move.timeline, message=move.message or "", error="", follow=follow,
+            view, timeline=move.timeline, message=move.message or "", error="", follow=follow, mark=mark,
             behind=0 if move.timeline.cursor == len(move.timeline.steps) - 1 else view.behind,
         )  # fmt: skip
         step = move.timeline.current
         if step is None or not moved.stale:
             self.show(moved)
+            self.arrived()
             return
         self.view = replace(moved, busy=True)
         if self._pausing:
@@ -105,6 +124,13 @@ class ReplayingScreen(Screen[str | None]):
         else:
             self._replay()
         self.set_timer(PATIENCE, self._show_waiting)
+
+    def arrived(self) -> None:
+        """The world that was asked for is shown: tell the value of the path that was asked for with it."""
+        view, path, self._path = self.view, self._path, None
+        if view is not None and view.world is not None and path is not None:
+            world, wanted = view.world, path
+            self.worker.submit("path", lambda: self.mover.resolve(world, wanted))
 
     def _replay(self) -> None:
         """Have the world at the cursor replayed, unless it is there."""
@@ -142,10 +168,8 @@ class ReplayingScreen(Screen[str | None]):
         )
         self.view = View(timeline, short_id(message.run.run_id), message.where, message=recalled.words)
         address = self.start.address
-        if timeline.steps and address is not None and address.step is not None:
-            opened = moves.go_to(timeline, address.step)
-            # Where it opened is no jump that could be undone.
-            self.apply(replace(opened, timeline=replace(opened.timeline, jumps=())))
+        if timeline.steps and address is not None and (address.step is not None or address.path is not None):
+            self.go_to(address, opening=True)
         elif timeline.steps:
             self.apply(Move(timeline, recalled.words or None))
         else:
@@ -160,6 +184,13 @@ class ReplayingScreen(Screen[str | None]):
             view = replace(view, cut=view.cut | {message.world.number})
         if not view.stale:  # else a newer move is under way
             self.show(replace(view, busy=False))
+            self.arrived()
+
+    @on(Resolved)
+    def _resolved(self, message: Resolved) -> None:
+        world = None if self.view is None else self.view.world
+        if world is not None and world.number == message.number:
+            self.say(message.text)
 
     @on(Grown)
     def _grown(self, message: Grown) -> None:
@@ -183,16 +214,6 @@ class ReplayingScreen(Screen[str | None]):
             self.apply(Move(timeline, view.message))
         else:
             self.show(self.view)
-
-    @on(Found)
-    def _found(self, message: Found) -> None:
-        if self.view is None:
-            return
-        self.view = replace(self.view, hits=message.numbers)
-        if message.numbers:
-            self.apply(search_hit(self.view.timeline, message.numbers, forwards=True, from_here=True))
-        else:
-            self.say(f"not found: {message.text}")
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:

@@ -7,13 +7,14 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
+from stepwell.app.finding import PANES as SEARCHED
 from stepwell.app.geometry import Geometry, Pane, divide
 from stepwell.app.panes.bars import keys_line, status_line, title_line
 from stepwell.app.panes.content import content
 from stepwell.app.panes.heading import heading_line
 from stepwell.app.panes.strip import strip_lines, strip_rows
 from stepwell.app.panes.timeline import timeline_lines
-from stepwell.app.present import Line, Role
+from stepwell.app.present import Document, Line, Role
 from stepwell.app.view import View
 from stepwell.app.widgets.lines import Lines, strips, text_strip
 
@@ -92,6 +93,24 @@ class Board(Widget):
             return ORDER
         return tuple(pane for pane in ORDER if pane is Pane.TIMELINE or getattr(geometry, pane))
 
+    def searched(self) -> list[tuple[Pane, Document | None, int]]:
+        """The panes that a hit may be shown in: with the document that each shows, if it does, and its width."""
+        geometry = self._geometry
+        if geometry is None:
+            return []
+        laid_out, shown = set(self._panes_laid_out(geometry)), self.panes_shown()
+        single = geometry.timeline_width in (0, geometry.width)
+        width = geometry.width if single else geometry.pane_width
+        return [
+            (pane, self.lines(pane).document if pane in laid_out else None, width)
+            for pane in SEARCHED
+            if pane in shown
+        ]
+
+    def stop(self) -> bool:
+        """Stop laying out on the way down a pane; whether there was anything to stop."""
+        return sum(self.lines(pane).stop() for pane in PANES) > 0
+
     def on_resize(self, _: events.Resize) -> None:
         if self._view is not None:
             self.show(self._view)
@@ -145,6 +164,7 @@ class Board(Widget):
             cursor = view.timeline.row % geometry.body if view.timeline.steps else None
             self.query_one("#timeline", Lines).show(strips(rows, geometry.timeline_width), cursor=cursor)
         for pane in self._panes_laid_out(geometry):
+            self.lines(pane).mark = view.mark
             self._fill(view, pane, geometry.pane_width)
         self._show("status", [status_line(view, geometry.width)])
         if geometry.keys:

@@ -5,6 +5,7 @@ rows that differ are refreshed.
 """
 
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import NamedTuple
 
 from rich.segment import Segment
@@ -15,6 +16,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from stepwell.app.marking import marked
 from stepwell.app.present import Document, Line, Role, Span, style
 
 AHEAD = 300
@@ -23,6 +25,10 @@ STRIDE = 2000
 """Lines laid out between two looks at the keyboard, on the way to the end of a long document."""
 BREATH = 0.001
 """Seconds between two strides, for everything else."""
+TELL_SECONDS = 0.25
+"""From one word on how far that has got to the next."""
+REACH = 2
+"""Lines above the window that are looked at too: what is marked may begin there and be wrapped into it."""
 Content = Sequence[Strip] | Document
 
 _BLANK = Style()
@@ -74,6 +80,13 @@ class Lines(Widget):
         def control(self) -> "Lines":
             return self.lines
 
+    class Seeking(Message):
+        """So many lines of a long document are laid out on the way down; `known` is None when that is over."""
+
+        def __init__(self, known: int | None) -> None:
+            super().__init__()
+            self.known = known
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._rows: list[Strip] = []
@@ -82,7 +95,11 @@ class Lines(Widget):
         self._make: Callable[[int, int], Content] | None = None
         self._top = 0
         self._cursor: int | None = None
+        self._mark = ""
         self._seeking: Document | None = None
+        self._goal: int | None = None
+        """The line to bring into view when it is laid out; None for the last one."""
+        self._spoke = 0.0
         self._told: Position | None = None
 
     def show(self, content: Content, top: int | None = None, cursor: int | None = None) -> None:
@@ -102,6 +119,17 @@ class Lines(Widget):
             self._set(make(self.size.width, self.size.height), top, cursor)
         else:
             self._top, self._cursor = top or 0, cursor
+
+    @property
+    def mark(self) -> str:
+        """The text that is shown in reverse wherever a document has it."""
+        return self._mark
+
+    @mark.setter
+    def mark(self, mark: str) -> None:
+        if mark != self._mark:
+            self._mark = mark
+            self._paint()
 
     @property
     def document(self) -> Document | None:
@@ -137,8 +165,16 @@ class Lines(Widget):
 
     def move_end(self) -> None:
         """Scroll to the last line. A long document is laid out little by little on the way; keys still work."""
-        self._seeking = self._document
-        self._seek()
+        self._seek_to(None)
+
+    def move_to(self, line: int) -> None:
+        """Scroll so that a line, counted from 0, is in view with one on either side; lays out as `move_end`."""
+        self._seek_to(line)
+
+    def stop(self) -> bool:
+        """Stop laying out where it is; whether there was anything to stop."""
+        seeking, self._seeking = self._seeking, None
+        return seeking is not None and seeking is self._document
 
     def render_line(self, y: int) -> Strip:
         """One row, for Textual."""
@@ -165,16 +201,30 @@ class Lines(Widget):
             self._document, self._prepared = content, ()
             self._move(content.start_line if top is None else top)
 
+    def _seek_to(self, goal: int | None) -> None:
+        under_way = self._seeking is not None and self._seeking is self._document
+        self._seeking, self._goal = self._document, goal
+        if not under_way:
+            self._spoke = monotonic()
+            self._seek()
+
     def _seek(self) -> None:
-        document = self._seeking
+        document, goal, height = self._seeking, self._goal, self.size.height
         if document is None or document is not self._document:
             return
-        if document.advance(STRIDE):
+        if (goal is None or document.known_lines <= goal + height) and document.advance(STRIDE):
+            if monotonic() - self._spoke > TELL_SECONDS:
+                self._spoke = monotonic()
+                self.post_message(self.Seeking(document.known_lines))
             # Not `call_later`: a widget works through its own queue without letting anyone else have a turn.
             self.set_timer(BREATH, self._seek)
             return
         self._seeking = None
-        self._move(document.known_lines)
+        self.post_message(self.Seeking(None))
+        if goal is None:
+            self._move(document.known_lines)
+        elif not self._top < goal < self._top + height - 1:
+            self._move(goal - max(1, height // 3))
 
     def _move(self, top: int) -> None:
         document = self._document
@@ -195,7 +245,9 @@ class Lines(Widget):
             rows = [row.adjust_cell_length(width, _BLANK) for row in self._prepared[:height]]
         else:
             end = min(self._top + height, self._document.known_lines)
-            rows = [strip(self._document.line(index), width) for index in range(self._top, end)]
+            start = max(0, self._top - REACH) if self._mark else self._top
+            lines = [self._document.line(index) for index in range(start, end)]
+            rows = [strip(line, width) for line in marked(lines, self._mark, width)[self._top - start :]]
         if self._cursor is not None and 0 <= self._cursor < len(rows):
             rows[self._cursor] = rows[self._cursor].apply_style(style(Role.CURSOR))
         return rows + [Strip.blank(width, _BLANK)] * (height - len(rows))

@@ -1,0 +1,111 @@
+"""Where a text stands in lines that are laid out, also where it is wrapped over two or more of them. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from stepwell.app.present import Line, Role, Span, clean, line_cells
+from stepwell.core.search import folds_case, needle
+
+
+class Part(NamedTuple):
+    """Of an occurrence: characters `start` to `end` of line `row`."""
+
+    row: int
+    start: int
+    end: int
+
+
+class _Piece(NamedTuple):
+    """What a line contributes: its text from character `offset` on, which is behind its indentation."""
+
+    row: int
+    offset: int
+    text: str
+
+
+def occurrences(lines: Iterable[Line], mark: str, width: int) -> Iterator[tuple[Part, ...]]:
+    """For each line the parts of the occurrences that end in it, in order; those begun above it as well.
+
+    Case is folded as by a search. `width`: cells of the document; only a full line goes on in the next.
+    """
+    pattern, longest = _pattern(mark)
+    above: list[_Piece] = []
+    for row, line in enumerate(lines):
+        piece = _piece(row, line)
+        before = "".join([each.text for each in above])
+        joined = before + piece.text
+        pieces = [*above, piece]
+        yield tuple(
+            part
+            for match in pattern.finditer(joined)
+            if match.end() > len(before)
+            for part in _parts(pieces, *match.span())
+        )
+        above = _kept(pieces, longest) if line_cells(line) >= width - 1 else []
+
+
+@lru_cache(maxsize=8)
+def _pattern(mark: str) -> tuple[re.Pattern[str], int]:
+    """What finds a text as it reads and as JSON spells it, and the most characters that takes."""
+    spellings = dict.fromkeys((clean(mark), clean(needle(mark))))
+    pattern = "|".join(map(re.escape, spellings))
+    return re.compile(pattern, re.IGNORECASE if folds_case(mark) else 0), max(map(len, spellings))
+
+
+def _piece(row: int, line: Line) -> _Piece:
+    indented = len(line) > 1 and not line[0].text.strip(" ")
+    text = "".join([span.text for span in line[indented:]])
+    return _Piece(row, len(line[0].text) if indented else 0, text)
+
+
+def _kept(pieces: Sequence[_Piece], longest: int) -> list[_Piece]:
+    """As many of the last pieces as an occurrence may reach back."""
+    kept: list[_Piece] = []
+    for piece in reversed(pieces):
+        if sum(len(each.text) for each in kept) >= longest - 1:
+            break
+        kept.insert(0, piece)
+    return kept
+
+
+def _parts(pieces: Sequence[_Piece], start: int, end: int) -> Iterator[Part]:
+    """What of the pieces' joined text from `start` to `end` lies in each of them."""
+    begin = 0
+    for piece in pieces:
+        left, right = max(start - begin, 0), min(end - begin, len(piece.text))
+        if left < right:
+            yield Part(piece.row, piece.offset + left, piece.offset + right)
+        begin += len(piece.text)
+
+
+def marked(lines: Sequence[Line], mark: str, width: int) -> list[Line]:
+    """The lines, every occurrence of `mark` shown in reverse."""
+    if not mark:
+        return list(lines)
+    shown = list(lines)
+    by_row: dict[int, list[Part]] = {}
+    for parts in occurrences(lines, mark, width):
+        for part in parts:
+            by_row.setdefault(part.row, []).append(part)
+    for row, parts_of_row in by_row.items():
+        shown[row] = _split(lines[row], parts_of_row)
+    return shown
+
+
+def _split(line: Line, parts: Sequence[Part]) -> Line:
+    """The spans of a line, cut at the ends of the parts; what lies in a part is marked."""
+    spans: list[Span] = []
+    begin = 0
+    for text, role in line:
+        at = 0
+        for _, start, end in parts:
+            left, right = max(start - begin, at), min(end - begin, len(text))
+            if left < right:
+                spans += [Span(text[at:left], role)] * (left > at) + [Span(text[left:right], Role.CURSOR)]
+                at = right
+        if at < len(text):
+            spans.append(Span(text[at:], role))
+        begin += len(text)
+    return tuple(spans)
