@@ -150,6 +150,7 @@ def test_esc_shows_all_runs_again_and_the_keys_say_so_while_some_are_hidden(sche
         assert "Esc" not in runs.rows[-1]
         await runs.press("slash", "7", "f", "enter")
         assert runs.rows[-1].startswith("Enter open  / filter  Esc all  f failed only")
+        assert "? keys  q quit" in runs.rows[-1]
         await runs.press("f", "escape")
         assert runs.screen.listing.query == ("", False)
         assert len(runs.screen.listing.runs) == 3
@@ -234,16 +235,22 @@ def test_ids_grow_until_they_tell_runs_apart(schema_dsn: str) -> None:
     on_list(schema_dsn, act)
 
 
-def test_y_copies_the_whole_id(schema_dsn: str) -> None:
+@pytest.mark.parametrize(
+    ("term", "words"),
+    [("xterm-256color", "copied 36 characters"), ("linux", "the terminal has no clipboard")],
+)
+def test_y_copies_the_whole_id_or_shows_it_to_be_marked(
+    schema_dsn: str, monkeypatch: pytest.MonkeyPatch, term: str, words: str
+) -> None:
     fill(schema_dsn)
 
     async def act(runs: Runs) -> None:
         await runs.press("y")
         assert str(WELL) not in runs.rows[22]
-        assert runs.rows[22].startswith(("copied 36 characters: ", "the terminal has no clipboard"))
-        assert str(LOOPING) in runs.rows[22]
+        assert runs.rows[22].startswith(f"{words}: {LOOPING}")
 
-    on_list(schema_dsn, act, (140, 24))
+    monkeypatch.setenv("TERM", term)
+    on_list(schema_dsn, act)
 
 
 def test_recorded_names_errors_and_tags_reach_the_screen_clean(schema_dsn: str) -> None:

@@ -23,6 +23,7 @@ SCREEN_PIECE = 250
 """GNU screen drops longer strings, and puts together what comes in pieces."""
 DEAF = ("", "dumb", "linux", "cons25", "sun", "vt")
 """Beginnings of TERM of terminals without a clipboard."""
+DEAF_WORDS = "the terminal has no clipboard"
 FILE = "copied.txt"
 PATH_CELLS = 38
 """Of a path in the status line, which at 80 columns has to hold the reason as well."""
@@ -31,6 +32,12 @@ PATH_CELLS = 38
 def copy_from(app: App[Any], text: str) -> str:
     """Copy on behalf of a running app; words for its status line."""
     return copy(text, os.environ, terminal_writer(app), paths().state)
+
+
+def copy_shown(app: App[Any], text: str) -> str:
+    """Copy a short text that the words end with: where there is no clipboard, the mouse can mark it there."""
+    words = DEAF_WORDS if _deaf(os.environ) else copy_from(app, text)
+    return f"{words}: {text}"
 
 
 def terminal_writer(app: App[Any]) -> Callable[[str], None]:
@@ -64,7 +71,7 @@ def copy(
     data = text.encode("utf-8", "backslashreplace")
     encoded = base64.b64encode(data).decode("ascii")
     if _deaf(env):
-        return _to_file(data, folder, env, "the terminal has no clipboard")
+        return _to_file(data, folder, env, DEAF_WORDS)
     if len(encoded) > MOST_BASE64:
         return _to_file(data, folder, env, "too large for the clipboard")
     if not (env.get("TMUX") and (load or _load_buffer)(data)):

@@ -15,7 +15,7 @@ KEYS = (
     ("Enter", "open "), ("/", "filter "), ("f", "failed only "), ("F", "follow "), ("y", "copy id "),
     ("?", "keys "), ("q", "quit "), (":", "go to "),
 )  # fmt: skip
-FILTERED = (*KEYS[:2], ("Esc", "all "), *KEYS[2:])
+FILTERED = (*KEYS[:2], ("Esc", "all "), *KEYS[2:4], *KEYS[5:7], KEYS[4])
 """While not all runs are listed."""
 _NAME, _WHY = 17, 21
 """Cells at 80 columns; a third of what a wider terminal has more goes to the name."""

@@ -7,7 +7,7 @@ from textual import on
 from textual.binding import BindingType
 
 from stepwell.app import keys
-from stepwell.app.clipboard import copy_from
+from stepwell.app.clipboard import copy_shown
 from stepwell.app.commandline import Goto, Leave, Toggle, parse_command
 from stepwell.app.listing import Query, select
 from stepwell.app.screens.help import HelpScreen
@@ -71,10 +71,7 @@ class RunsScreen(ListingScreen):
 
     def action_copy(self) -> None:
         if self.listing.run is not None:
-            run_id = str(self.listing.run.run_id)
-            words = copy_from(self.app, run_id)
-            # Of what does not fit it is the file that matters less: the id can be marked with the mouse.
-            self.say(f"{words}: {run_id}" if words.startswith("copied") else f"{run_id}: {words}")
+            self.say(copy_shown(self.app, str(self.listing.run.run_id)))
 
     def action_cancel(self) -> None:
         if self.worker.busy:
