@@ -16,13 +16,14 @@ from stepwell.app.geometry import Pane
 from stepwell.app.memory import Memory
 from stepwell.app.messages import OpenAddress
 from stepwell.app.mover import Mover
-from stepwell.app.moving import MOVES, search_hit
+from stepwell.app.moving import MOVES
 from stepwell.app.pager import page
 from stepwell.app.pane_text import address_text, pane_lines, value_text
 from stepwell.app.pending import Answer, Pending
 from stepwell.app.screens.breakpoints import BreakpointsScreen
 from stepwell.app.screens.help import HelpScreen
-from stepwell.app.screens.replaying import ReplayingScreen, Start
+from stepwell.app.screens.replaying import Start
+from stepwell.app.screens.searching import SearchingScreen
 from stepwell.app.widgets.prompt import Prompt
 from stepwell.core import moves
 from stepwell.core.breakpoints import Breakpoint
@@ -32,7 +33,7 @@ from stepwell.store.connect import Target
 __all__ = ["DebuggerScreen", "Start"]
 
 
-class DebuggerScreen(ReplayingScreen):
+class DebuggerScreen(SearchingScreen):
     """One run under the keyboard."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.DEBUGGER]
@@ -40,13 +41,21 @@ class DebuggerScreen(ReplayingScreen):
     def __init__(self, target: Target, start: Start, memory: Memory, mover: Mover | None = None) -> None:
         super().__init__(target, start, memory, mover)
         self.pending = Pending()
+        self._count_over = False
+        """Whether the last key was none that a count goes on with."""
 
     def on_key(self, event: events.Key) -> None:
         """Digits before a key are its count; after a key that asks, the next one answers."""
         if self.view is None or self.focused is not None:
             return
+        if event.key != "ctrl+c":
+            self.finder.stop()
+        # Told long enough. What the key leads to is painted; `key_done` paints where it leads to nothing.
+        self.view = replace(self.view, message="", error="")
         taken = self.pending.key(event.key, event.character)
+        self._count_over = taken is None
         if taken is None:
+            self._say_unknown(event)
             return
         event.stop()
         event.prevent_default()
@@ -54,6 +63,21 @@ class DebuggerScreen(ReplayingScreen):
             self.apply(answer(self.view.timeline, taken))
         else:
             self.say(taken)
+
+    def key_done(self) -> None:
+        """All that a key has set off is done: a count that it did not use is dropped, an old message gone."""
+        if self._count_over and self.focused is None:
+            self.pending.drop_count()
+            self._count_over = False
+        view = self.view
+        if view is not None and not (view.busy and view.stale):
+            self.board.show(view)
+
+    def _say_unknown(self, event: events.Key) -> None:
+        if event.key in self.active_bindings or event.key == "escape":
+            return
+        name = event.character if event.is_printable and event.character else event.key
+        self.say(f"no key {name}; ? lists the keys")
 
     def action_move(self, name: str) -> None:
         count = self.pending.take_count()
@@ -64,15 +88,6 @@ class DebuggerScreen(ReplayingScreen):
         if self.view is not None:
             self.say(self.pending.ask(kind, self.view.timeline))
 
-    def action_hit(self, which: str) -> None:
-        view = self.view
-        if view is None:
-            return
-        if view.hits:
-            self.apply(search_hit(view.timeline, view.hits, forwards=which == "next"))
-        else:
-            self.say("nothing was searched for yet: / searches")
-
     def action_prompt(self, kind: str) -> None:
         if self.view is not None:
             self.query_one(Prompt).open(kind, "/" if kind == "search" else ":")
@@ -80,7 +95,7 @@ class DebuggerScreen(ReplayingScreen):
     @on(Prompt.Submitted)
     def _submitted(self, message: Prompt.Submitted) -> None:
         if message.kind == "search":
-            self._search(message.text)
+            self.search(message.text)
             return
         if self.view is None or not message.text.strip():
             return
@@ -93,13 +108,6 @@ class DebuggerScreen(ReplayingScreen):
                 self.call_later(self.run_action, action)
             case view:
                 self.show(view)
-
-    def _search(self, text: str) -> None:
-        if not text:
-            self.action_hit("next")
-            return
-        self.say(f"searching for {text}; Ctrl-C cancels")
-        self.worker.submit("search", lambda: self.mover.search(text))
 
     def action_pane(self, which: str) -> None:
         view = self.view
@@ -167,7 +175,9 @@ class DebuggerScreen(ReplayingScreen):
         self.app.push_screen(HelpScreen("debugger", keys.DEBUGGER, at=at))
 
     def action_cancel(self) -> None:
-        if self.worker.busy:
+        if self.stop():
+            self.say("stopped")
+        elif self.worker.busy:
             self.run_worker(self.mover.cancel, thread=True, exclusive=True, group="cancel")
         else:
             self.pending = Pending()
