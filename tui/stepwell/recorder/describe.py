@@ -27,6 +27,10 @@ class Shape:
     receiver: str | None
     positional: str | None
     keywords: str | None
+    plain: tuple[str, ...]
+    """Its parameters, where each can be given by position or by name; empty where one cannot."""
+    required: int
+    """How many of these have no default."""
 
 
 _functions: "WeakKeyDictionary[Any, Shape]" = WeakKeyDictionary()
@@ -68,6 +72,7 @@ def _read(fn: Callable[..., Any]) -> Shape:
     except (ValueError, TypeError):  # built-in functions need not say
         signature = None
     names = list(signature.parameters.values()) if signature else []
+    plain = all(p.kind is Parameter.POSITIONAL_OR_KEYWORD for p in names)
     is_method = isinstance(fn, FunctionType) and names and names[0].name in ("self", "cls")
     return Shape(
         name=getattr(named, "__name__", type(fn).__name__),
@@ -79,6 +84,8 @@ def _read(fn: Callable[..., Any]) -> Shape:
         receiver=names[0].name if is_method else None,
         positional=next((p.name for p in names if p.kind is Parameter.VAR_POSITIONAL), None),
         keywords=next((p.name for p in names if p.kind is Parameter.VAR_KEYWORD), None),
+        plain=tuple(p.name for p in names) if plain else (),
+        required=sum(p.default is Parameter.empty for p in names),
     )
 
 
@@ -89,10 +96,13 @@ def arguments(shape: Shape, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     """
     if shape.signature is None:
         return {"args": list(args), "kwargs": dict(kwargs)}
-    try:
-        bound = shape.signature.bind(*args, **kwargs).arguments
-    except TypeError:  # the call will raise the same, and is recorded with it
-        return {"args": list(args), "kwargs": dict(kwargs)}
+    if not kwargs and shape.required <= len(args) <= len(shape.plain):
+        bound = dict(zip(shape.plain, args, strict=False))
+    else:
+        try:
+            bound = shape.signature.bind(*args, **kwargs).arguments
+        except TypeError:  # the call will raise the same, and is recorded with it
+            return {"args": list(args), "kwargs": dict(kwargs)}
     if shape.receiver is not None:
         bound.pop(shape.receiver, None)
     if shape.positional in bound:

@@ -83,8 +83,9 @@ class Writer:
 
     def wait(self, intent: Intent) -> None:
         """Block until a submitted intent is done. Raises RecordingError."""
-        if not intent.settled:
+        if not intent.settled and ((other := self._turns.current) is None or other.is_of_this_thread):
             self._take_turn(intent)
+        # Else the other looks for more before it leaves.
         while not intent.wait(PATIENCE):
             self._look()
         if intent.error is not None:

@@ -5,6 +5,7 @@ comes out. Whatever is out of the ordinary is left to the encoder, whose texts t
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
 from math import copysign
 from typing import Any
@@ -32,7 +33,12 @@ def encode_ordinary(value: object) -> Encoded | None:
     orders = OrderBook()
     if not all(orders.note(keys) is None for keys in shapes if keys):
         return None
-    return Encoded(text, dump({"v": 1, "o": orders.listed()}) if orders.rules else None, False)
+    return Encoded(text, _exact(tuple(orders.listed())) if orders.rules else None, False)
+
+
+@lru_cache(maxsize=256)
+def _exact(rules: tuple[Keys, ...]) -> str:
+    return dump({"v": 1, "o": rules})
 
 
 def canonical_ordinary(value: object) -> str | None:
@@ -64,8 +70,10 @@ def _shapes(value: object) -> set[Keys] | None:
         total += len(level)
         if not kinds <= _ORDINARY or total > _MAX_ITEMS:
             return None
-        if not kinds.isdisjoint(_NUMBERS) and not _are_usual([x for x in level if type(x) in _NUMBERS]):
-            return None
+        if not kinds.isdisjoint(_NUMBERS):
+            numbers = [item for item in level if type(item) in _NUMBERS]
+            if not (_are_usual if float in kinds else _are_short)(numbers):
+                return None
         below: list[Any] = []
         if dict in kinds:
             dicts = level if len(kinds) == 1 else [item for item in level if type(item) is dict]
@@ -78,6 +86,10 @@ def _shapes(value: object) -> set[Keys] | None:
             below.extend(chain.from_iterable(lists))
         level = below
     return None
+
+
+def _are_short(numbers: Sequence[int]) -> bool:
+    return min(numbers) > -_LONG_INT and max(numbers) < _LONG_INT
 
 
 def _are_usual(numbers: Iterable[int | float]) -> bool:
