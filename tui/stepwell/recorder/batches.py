@@ -136,10 +136,10 @@ def _send(
     sent: Callable[[], None] | None,
 ) -> tuple[list[bool], list[int | None]]:
     """By the statement that is least work."""
-    if sent is None and len(finishes) + len(starts) < 2:
+    if len(finishes) + len(starts) < 2:
         return (
-            [writing.finish_step(connection, row) for row in finishes],
-            [writing.start_step(connection, row) for row in starts],
+            [writing.finish_step(connection, row, sent) for row in finishes],
+            [writing.start_step(connection, row, sent) for row in starts],
         )
     return writing.write_steps(connection, finishes, starts, sent)
 

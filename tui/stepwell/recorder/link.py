@@ -58,13 +58,35 @@ class Link:
         assert self.connection is not None
         return write(self.connection, batch, self._books)
 
-    def commit(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int = 0) -> None:
-        """Commit and answer the batch, again where another transaction was in the way or the connection was lost.
+    def settle(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int = 0) -> None:
+        """Answer every intent of the batch, one way or the other; what fails is tried again alone.
 
         `sent` is called when it is under way, maybe more than once: the server is at work then, and so may others be.
-        `lost` is the backend that the batch was sent to already.
+        `lost` is the backend that the batch was sent to already, or 0.
         """
-        todo = self.recover(lost, batch) if lost else list(batch)
+        try:
+            self._commit(batch, sent, lost)
+        except DatabaseError as error:  # nothing answers: it is the same for all
+            self._fail(batch, error)
+        except (
+            Exception
+        ) as error:  # whatever it is, the callers wait for an answer and the thread has to go on
+            if len(batch) == 1 or all(intent.settled for intent in batch):
+                self._fail(batch, error)
+            else:
+                for intent in batch:
+                    if not intent.settled:
+                        self.settle([intent], sent)
+
+    def _fail(self, batch: Sequence[Intent], error: BaseException) -> None:
+        for intent in batch:
+            problem = intent.problem(cause(error))
+            problem.__cause__ = error
+            intent.settle(problem)
+
+    def _commit(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int) -> None:
+        """Commit the batch, again where another transaction was in the way or the connection was lost."""
+        todo = self._recover(lost, batch) if lost else list(batch)
         reconnected = False
         attempt = 0
         while todo:
@@ -87,9 +109,9 @@ class Link:
                 reconnected = True
                 lost = self.backend
                 self.disconnect()
-                todo = self.recover(lost, todo)
+                todo = self._recover(lost, todo)
 
-    def recover(self, pid: int, batch: Sequence[Intent]) -> list[Intent]:
+    def _recover(self, pid: int, batch: Sequence[Intent]) -> list[Intent]:
         """Open a new connection and find out what the lost one, of backend `pid`, committed. Returns the rest."""
         connection = self.connection or self._reconnect()
         writing.end_backend(connection, pid)

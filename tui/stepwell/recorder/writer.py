@@ -7,10 +7,9 @@ again alone, by the writer's thread, so that an intent fails only by itself.
 """
 
 import atexit
-import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 from weakref import WeakSet
@@ -20,14 +19,11 @@ from psycopg import Connection
 
 from stepwell.errors import DatabaseError
 from stepwell.recorder import forks
-from stepwell.recorder.failures import cause
+from stepwell.recorder.inbox import Inbox
 from stepwell.recorder.intents import Intent
 from stepwell.recorder.link import Link
 from stepwell.recorder.turns import Turn, Turns
 
-MOST_INTENTS = 512
-MOST_BYTES = 16 * 1024 * 1024
-"""A batch is closed when it holds so much."""
 PROMPT_BYTES = 1024 * 1024
 """Before a batch of so much is sent, those of the last one are released."""
 PATIENCE = 2.0
@@ -52,7 +48,7 @@ class Writer:
         _writers.add(self)
 
     def _begin(self) -> None:
-        self._queue: deque[Intent] = deque()
+        self._inbox = Inbox()
         self._left: deque[tuple[list[Intent], int]] = deque()
         """Batches that a caller could not commit, and the backend that may have done so all the same, or 0."""
         self._answered: list[Intent] = []
@@ -75,9 +71,9 @@ class Writer:
         """
         if self._closed:
             raise intent.problem("the recorder is closed")
-        self._queue.append(intent)
+        self._inbox.put(intent)
         if self._ended:
-            self._refuse()
+            self._inbox.refuse()
         elif not waiting:
             self._call()
 
@@ -132,14 +128,14 @@ class Writer:
             self._outlive(intent, error)
         finally:
             self._end(turn)
-            if self._queue or self._left or self._closed:
+            if self._inbox or self._left or self._closed:
                 self._call()
 
     def _try(self, turn: Turn) -> None:
         if self._left or self._link.connection is None:
             return  # there is more to it than one attempt
         turn.backend = self._link.backend
-        self._fill(turn.batch)
+        self._inbox.take(turn.batch)
         if turn.batch and self._link.write(turn.batch):
             self._leave(turn, 0)
         for intent in turn.batch:
@@ -214,13 +210,13 @@ class Writer:
     def _serve(self) -> None:
         """Commit until nothing is left, unless somebody else is at the connection, who will call then."""
         turn = Turn()
-        while (self._queue or self._left or self._closed) and self._turns.begin(turn):
+        while (self._inbox or self._left or self._closed) and self._turns.begin(turn):
             try:
                 self._commit_all(turn)
                 if self._closed:
                     self._ended = True
                     self._link.disconnect()
-                    self._refuse()
+                    self._inbox.refuse()
                     return
             finally:
                 self._end(turn)
@@ -234,58 +230,20 @@ class Writer:
                 turn.batch = [intent for intent in turn.batch if not intent.settled]
             else:
                 turn.batch = []
-                self._fill(turn.batch)
+                self._inbox.take(turn.batch)
                 if not turn.batch:
                     return self._release()
             turn.backend = lost or self._link.backend
             if sum(intent.size for intent in turn.batch) > PROMPT_BYTES:
                 self._release()
-            self._commit(turn.batch, lost)
+            self._link.settle(turn.batch, self._release, lost)
             self._answered += turn.batch
-
-    def _fill(self, batch: list[Intent]) -> None:
-        """Take what has come in. An interruption leaves no intent out, but may leave one in both places."""
-        size = 0
-        while self._queue and len(batch) < MOST_INTENTS and size < MOST_BYTES:
-            intent = self._queue[0]
-            if not intent.settled:
-                batch.append(intent)
-                size += intent.size
-            self._queue.popleft()
-
-    def _commit(self, batch: Sequence[Intent], lost: int = 0) -> None:
-        """Answer every intent of the batch, one way or the other."""
-        try:
-            self._link.commit(batch, self._release, lost)
-        except DatabaseError as error:  # nothing answers: it is the same for all
-            self._fail(batch, error)
-        except (
-            Exception
-        ) as error:  # whatever it is, the callers wait for an answer and the thread has to go on
-            if len(batch) == 1 or all(intent.settled for intent in batch):
-                self._fail(batch, error)
-            else:
-                for intent in batch:
-                    if not intent.settled:
-                        self._commit([intent])
-
-    def _fail(self, batch: Sequence[Intent], error: BaseException) -> None:
-        for intent in batch:
-            problem = intent.problem(cause(error))
-            problem.__cause__ = error
-            intent.settle(problem)
 
     def _release(self) -> None:
         """Let callers go on whose intents have been answered."""
         answered, self._answered = self._answered, []
         for intent in answered:
             intent.release()
-
-    def _refuse(self) -> None:
-        with contextlib.suppress(IndexError):
-            while True:
-                intent = self._queue.popleft()
-                intent.settle(intent.problem("the recorder is closed"))
 
 
 def _close_all() -> None:

@@ -74,7 +74,9 @@ def prepare(connection: Connection[Any], *, durable: bool) -> None:
 
     Raises DatabaseError where the tables are not there.
     """
-    connection.prepare_threshold = None  # psycopg would forget all prepared statements at times, those below too
+    connection.prepare_threshold = (
+        None  # psycopg would forget all prepared statements at times, those below too
+    )
     row = connection.execute(query("read_recording_schema")).fetchone()
     assert row is not None
     there, user, database, path = row
@@ -88,15 +90,15 @@ def prepare(connection: Connection[Any], *, durable: bool) -> None:
         statement.prepare(connection)
 
 
-def start_step(connection: Connection[Any], row: Start) -> int | None:
+def start_step(connection: Connection[Any], row: Start, sent: Callable[[], None] | None = None) -> int | None:
     """Begin one step. Returns its number, None where it was not written."""
-    result = _START.run(connection, row)
+    result = _START.run(connection, row, sent)
     return _int(result.get_value(0, 1)) if result.ntuples else None
 
 
-def finish_step(connection: Connection[Any], row: Finish) -> bool:
+def finish_step(connection: Connection[Any], row: Finish, sent: Callable[[], None] | None = None) -> bool:
     """Give one step its outcome. Returns whether it had none yet; one that has its outcome already keeps it."""
-    return _FINISH.run(connection, row).ntuples == 1
+    return _FINISH.run(connection, row, sent).ntuples == 1
 
 
 def write_steps(
