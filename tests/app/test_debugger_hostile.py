@@ -49,6 +49,17 @@ def test_redraw_paints_the_whole_screen(recorded_dsn: str, monkeypatch: pytest.M
     assert nothing.written == 0
 
 
+def test_a_message_that_goes_costs_no_paint_of_its_own(
+    recorded_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The move that it goes with paints once."""
+    monkeypatch.setenv("STEPWELL_TEST_TARGET", recorded_dsn)
+    monkeypatch.setenv("STEPWELL_TEST_RUN", str(LOOPING))
+    *_, said, moved = measure(debugger, ["'", "q", "n"], environment={"TMUX": "", "STY": ""})
+    assert b"no bookmark" in said.output
+    assert moved.paints == 1
+
+
 @pytest.mark.parametrize("step", range(1, 7))
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_what_looks_like_markup_is_shown_as_it_is(

@@ -30,6 +30,10 @@ from tests.app.stepping import CountingMover, Debugging, debug, keys, pressed
         ("12<escape>n", 6),
         ("12<backspace>n", 6),
         ("9a3n", 8),  # a key that takes no count uses it up
+        ("3x2n", 7),
+        ("3#2n", 7),
+        ("3b2<escape>4n", 9),
+        ("3<tab>n", 6),
         (":17<enter>", 17),
         (":50%<enter>", 26),
         (":@12:00:30<enter>", 34),
@@ -71,6 +75,10 @@ def test_counts_and_places(typed: str, number: int, recorded_dsn: str) -> None:
         (".", 5, "nothing was searched for yet: / searches"),
         ("'q", 5, "no bookmark 'q'; set: none"),
         ("m1", 5, "a bookmark is a letter, a-z or A-Z"),
+        ("#", 5, "no key #; ? lists the keys"),
+        ("<f5>", 5, "no key f5; ? lists the keys"),
+        ("d", 5, "not a prompt: d and M are for model calls"),
+        ("M", 5, "not a prompt: d and M are for model calls"),
         ("bx", 5, "no such breakpoint: bn name, bt type, be errors, bl laps"),
         (":frobnicate<enter>", 5, "! no command 'frobnicate'"),
         (":break lap:x<enter>", 5, "!"),
@@ -80,6 +88,52 @@ def test_ends_are_said(typed: str, number: int, words: str, recorded_dsn: str) -
     """Where a move leads no further one is told, and told how to get back."""
     seen = pressed(recorded_dsn, LOOPING, typed, step=5)
     assert (seen.number, words in seen.status) == (number, True), seen.status
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["'q<tab>", "'qJ", "'qn", "'q<escape>", ":frobnicate<enter>x", ":0<enter>z", "'q1<escape>", "'q?q"],
+)
+def test_a_message_is_gone_with_the_next_key(typed: str, recorded_dsn: str) -> None:
+    """Whatever the key does, or does not do."""
+    assert "SERIALIZABLE" in (status := pressed(recorded_dsn, LOOPING, typed, step=5).status)
+    assert not any(words in status for words in ("no bookmark", "no command", "step 0", "!"))
+
+
+def test_a_message_that_is_said_again_stays(recorded_dsn: str) -> None:
+    """The key that it is gone with is not the one that says it."""
+    assert "at the last step" in pressed(recorded_dsn, LOOPING, "Gnn", step=5).status
+
+
+def test_a_key_that_asks_for_nothing_moves_no_focus(recorded_dsn: str) -> None:
+    """`d` on a tool call."""
+    seen = pressed(recorded_dsn, LOOPING, "<tab>d", step=5)
+    assert (seen.view.pane, seen.view.diff) == (Pane.STATE, False)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("$.output[1]", '$.output[1] = {"id": 8109, "item": "lamp", "status": "ok"}'),
+        ("$.input.query", '$.input.query = "broken lamp order 8841"'),
+        ("$.output[999]", "! no $.output[999]: $.output is a list of 230"),
+        ("$.nothing", "! no $.nothing: $ is an object with the keys 'input', 'output'"),
+    ],
+)
+@pytest.mark.parametrize("typed", [False, True])
+def test_a_path_tells_its_value(path: str, words: str, typed: bool, recorded_dsn: str) -> None:
+    """On opening at it, and on going to it."""
+
+    async def act(debugger: Debugging) -> None:
+        if typed:
+            await debugger.press(f":7f3a:5:{path}<enter>")
+        await debugger.until(lambda: words[:40] in debugger.status)
+        assert debugger.number == 5
+        assert words in debugger.status
+        await debugger.press("J")
+        assert words not in debugger.status
+
+    debug(recorded_dsn, LOOPING, act, step=None if typed else 5, size=(130, 24), path="" if typed else path)
 
 
 def test_continue_never_counts_the_step_it_starts_from(recorded_dsn: str) -> None:

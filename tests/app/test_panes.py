@@ -229,6 +229,14 @@ def test_one_agent_has_a_strip_and_more_have_lanes() -> None:
     assert [line_text(line)[0] for line in strip_lines(many, 80, 4)] == ["a", "b", "c", "f"]
 
 
+def test_the_last_lane_says_how_many_agents_have_none() -> None:
+    """However long its name is, in the cells that names have."""
+    names = ("triage", "researcher", "writer-of-mails")
+    seen = view(build(run(), [tool(number, agent=name) for number, name in enumerate(names, 1)]))
+    assert [line_text(line)[:9] for line in strip_lines(seen, 80, 2)] == ["triage  #", "res… +1 ."]
+    assert all("+" not in line_text(line) for line in strip_lines(seen, 80, 3))
+
+
 def test_errors_stand_out_in_the_strip_without_colour() -> None:
     """`!`, `?`, and `#` for the cursor."""
     line = strip_lines(view(build(run("died"), script("La!?"))), 80, 1)[0]

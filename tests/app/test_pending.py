@@ -41,6 +41,17 @@ def test_a_count_has_an_end() -> None:
     assert pending.take_count() == int("9" * MOST_DIGITS)
 
 
+def test_a_count_that_was_for_nothing_is_dropped() -> None:
+    """A chooser keeps what it asks for."""
+    pending = Pending()
+    typed(pending, "3")
+    pending.drop_count()
+    assert typed(pending, "9") == ["9"]
+    pending.ask("break", timeline())
+    pending.drop_count()
+    assert typed(pending, "3") == ["break 3"]
+
+
 def test_digits_of_other_scripts_are_no_counts() -> None:
     """`int` would take them."""
     assert typed(Pending(), "٣²") == [None, None]

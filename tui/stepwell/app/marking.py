@@ -28,7 +28,7 @@ class _Piece(NamedTuple):
 def occurrences(lines: Iterable[Line], mark: str, width: int) -> Iterator[tuple[Part, ...]]:
     """For each line the parts of the occurrences that end in it, in order; those begun above it as well.
 
-    Case is folded as by a search. `width`: cells of the document; only a full line goes on in the next.
+    Case is folded as by a search. `width`: cells of the document, to tell which lines go on in the next.
     """
     pattern, longest = _pattern(mark)
     above: list[_Piece] = []
@@ -43,7 +43,7 @@ def occurrences(lines: Iterable[Line], mark: str, width: int) -> Iterator[tuple[
             if match.end() > len(before)
             for part in _parts(pieces, *match.span())
         )
-        above = _kept(pieces, longest) if line_cells(line) >= width - 1 else []
+        above = _kept(pieces, longest) if _goes_on(piece.text, line, width) else []
 
 
 @lru_cache(maxsize=8)
@@ -58,6 +58,11 @@ def _piece(row: int, line: Line) -> _Piece:
     indented = len(line) > 1 and not line[0].text.strip(" ")
     text = "".join([span.text for span in line[indented:]])
     return _Piece(row, len(line[0].text) if indented else 0, text)
+
+
+def _goes_on(text: str, line: Line, width: int) -> bool:
+    """Whether a line may have been wrapped: behind a blank, or where no more fitted."""
+    return text.endswith(" ") or line_cells(line) >= width - 1
 
 
 def _kept(pieces: Sequence[_Piece], longest: int) -> list[_Piece]:

@@ -20,11 +20,18 @@ def strip_lines(view: View, width: int, rows: int) -> list[Line]:
     if rows < 2:
         return [_line(view.timeline.strip(width), width)] if view.timeline.steps else [(Span(" " * width),)]
     lanes = view.timeline.lanes(width - NAME_CELLS, rows)
+    hidden = len(view.timeline.outline.by_agent) - len(lanes)
     lines = [
-        (Span(fit(clean(lane.agent or "-"), NAME_CELLS - 1) + " "), *_line(lane.cells, width - NAME_CELLS))
+        (_name(lane.agent, hidden if lane is lanes[-1] else 0), *_line(lane.cells, width - NAME_CELLS))
         for lane in lanes
     ]
     return lines + [(Span(" " * width),)] * (rows - len(lines))
+
+
+def _name(agent: str | None, hidden: int) -> Span:
+    """The agent of a lane, and of the last lane how many more there are: `b   +2`."""
+    more = f" +{hidden}" if hidden else ""
+    return Span(fit(clean(agent or "-"), NAME_CELLS - 1 - len(more)) + more + " ")
 
 
 def _line(cells: str, width: int) -> Line:

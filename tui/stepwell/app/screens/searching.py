@@ -105,9 +105,9 @@ class SearchingScreen(ReplayingScreen):
     @on(Lines.Seeking)
     def _laying_out(self, message: Lines.Seeking) -> None:
         message.stop()
-        if message.known is not None:
+        if message.known is not None and message.lines.seeking:  # else it was stopped after that
             self.say(f"{LAYING_OUT}{_many(message.known)} lines, Ctrl-C stops")
-        elif self.view is not None and self.view.message.startswith(LAYING_OUT):
+        elif message.known is None and self.view is not None and self.view.message.startswith(LAYING_OUT):
             self.say("")
 
 

@@ -13,6 +13,7 @@ from rich.style import Style
 from textual import events
 from textual.geometry import Offset, Region
 from textual.message import Message
+from textual.reactive import var
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -68,6 +69,9 @@ class Lines(Widget):
     Lines { width: 1fr; height: 1fr; overflow: hidden hidden; background: ansi_default; color: ansi_default; }
     """
 
+    mark: var[str] = var("", init=False)
+    """The text that is shown in reverse wherever a document has it."""
+
     class Moved(Message):
         """Other lines came into view, or more of them are known."""
 
@@ -83,8 +87,9 @@ class Lines(Widget):
     class Seeking(Message):
         """So many lines of a long document are laid out on the way down; `known` is None when that is over."""
 
-        def __init__(self, known: int | None) -> None:
+        def __init__(self, sender: "Lines", known: int | None) -> None:
             super().__init__()
+            self.lines = sender
             self.known = known
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -95,7 +100,6 @@ class Lines(Widget):
         self._make: Callable[[int, int], Content] | None = None
         self._top = 0
         self._cursor: int | None = None
-        self._mark = ""
         self._seeking: Document | None = None
         self._goal: int | None = None
         """The line to bring into view when it is laid out; None for the last one."""
@@ -120,21 +124,19 @@ class Lines(Widget):
         else:
             self._top, self._cursor = top or 0, cursor
 
-    @property
-    def mark(self) -> str:
-        """The text that is shown in reverse wherever a document has it."""
-        return self._mark
-
-    @mark.setter
-    def mark(self, mark: str) -> None:
-        if mark != self._mark:
-            self._mark = mark
-            self._paint()
+    def watch_mark(self) -> None:
+        """Show what is marked, for Textual."""
+        self._paint()
 
     @property
     def document(self) -> Document | None:
         """The document that is shown, if it is one."""
         return self._document
+
+    @property
+    def seeking(self) -> bool:
+        """Whether a long document is being laid out on the way down."""
+        return self._seeking is not None and self._seeking is self._document
 
     @property
     def position(self) -> Position:
@@ -164,17 +166,24 @@ class Lines(Widget):
         self._move(0)
 
     def move_end(self) -> None:
-        """Scroll to the last line. A long document is laid out little by little on the way; keys still work."""
-        self._seek_to(None)
+        """Scroll to the last line."""
+        self.move_to(None)
 
-    def move_to(self, line: int) -> None:
-        """Scroll so that a line, counted from 0, is in view with one on either side; lays out as `move_end`."""
-        self._seek_to(line)
+    def move_to(self, line: int | None) -> None:
+        """Scroll so that a line, counted from 0, is in view with one on either side; None is the last one.
+
+        A long document is laid out little by little on the way; keys still work, and `Seeking` tells.
+        """
+        under_way = self.seeking
+        self._seeking, self._goal = self._document, line
+        if not under_way:
+            self._spoke = monotonic()
+            self._seek()
 
     def stop(self) -> bool:
         """Stop laying out where it is; whether there was anything to stop."""
-        seeking, self._seeking = self._seeking, None
-        return seeking is not None and seeking is self._document
+        seeking, self._seeking = self.seeking, None
+        return seeking
 
     def render_line(self, y: int) -> Strip:
         """One row, for Textual."""
@@ -201,13 +210,6 @@ class Lines(Widget):
             self._document, self._prepared = content, ()
             self._move(content.start_line if top is None else top)
 
-    def _seek_to(self, goal: int | None) -> None:
-        under_way = self._seeking is not None and self._seeking is self._document
-        self._seeking, self._goal = self._document, goal
-        if not under_way:
-            self._spoke = monotonic()
-            self._seek()
-
     def _seek(self) -> None:
         document, goal, height = self._seeking, self._goal, self.size.height
         if document is None or document is not self._document:
@@ -215,12 +217,12 @@ class Lines(Widget):
         if (goal is None or document.known_lines <= goal + height) and document.advance(STRIDE):
             if monotonic() - self._spoke > TELL_SECONDS:
                 self._spoke = monotonic()
-                self.post_message(self.Seeking(document.known_lines))
+                self.post_message(self.Seeking(self, document.known_lines))
             # Not `call_later`: a widget works through its own queue without letting anyone else have a turn.
             self.set_timer(BREATH, self._seek)
             return
         self._seeking = None
-        self.post_message(self.Seeking(None))
+        self.post_message(self.Seeking(self, None))
         if goal is None:
             self._move(document.known_lines)
         elif not self._top < goal < self._top + height - 1:
@@ -245,9 +247,9 @@ class Lines(Widget):
             rows = [row.adjust_cell_length(width, _BLANK) for row in self._prepared[:height]]
         else:
             end = min(self._top + height, self._document.known_lines)
-            start = max(0, self._top - REACH) if self._mark else self._top
+            start = max(0, self._top - REACH) if self.mark else self._top
             lines = [self._document.line(index) for index in range(start, end)]
-            rows = [strip(line, width) for line in marked(lines, self._mark, width)[self._top - start :]]
+            rows = [strip(line, width) for line in marked(lines, self.mark, width)[self._top - start :]]
         if self._cursor is not None and 0 <= self._cursor < len(rows):
             rows[self._cursor] = rows[self._cursor].apply_style(style(Role.CURSOR))
         return rows + [Strip.blank(width, _BLANK)] * (height - len(rows))
