@@ -51,7 +51,8 @@ def test_the_loop_of_the_demo_is_found_with_the_keyboard(shell: Terminal) -> Non
     shell.wait_for("26/52 50% after", "INPUT- gpt-5-mini, 2 new of 26", "tool search_orders call_12 new")
     shell.type("/")
     shell.line("8230")
-    shell.wait_for("5/52 10% after  hit 1 of 1, went round")
+    found = shell.wait_for("5/52 10% after  hit 1 of 1, went round", "[OUTPUT] 12.4 KB")
+    assert any('{"id": 8230' in line for line in found[9:16]), found
     shell.type("y")
     shell.wait_for(f"copied {len(short) + 2} characters: {short}:5")
     assert shell.tmux("show-buffer") == f"{short}:5"

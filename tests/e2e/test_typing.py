@@ -17,6 +17,17 @@ def test_a_line_and_the_keys_around_it(raw: Callable[..., RawTerminal], recorded
     assert debugger.wait() == 0
 
 
+def test_keys_that_come_before_the_run_are_played_when_it_is_there(
+    raw: Callable[..., RawTerminal], recorded: str
+) -> None:
+    """From the moment on that the command is typed, while the terminal is still as the shell has it."""
+    debugger = raw(*STEPWELL, "--dsn", recorded, "@failed")
+    debugger.send(b"/8841\rn3n:17\rn")
+    debugger.wait_for(b"18/52")
+    debugger.send(b"q")
+    assert debugger.wait() == 0
+
+
 def test_a_burst_ends_where_it_would_one_by_one(terminal: Callable[..., Terminal], recorded: str) -> None:
     debugger = terminal(*STEPWELL, "--dsn", recorded, "@failed")
     debugger.wait_for("1/52 2% after")
