@@ -51,7 +51,8 @@ class DebuggerScreen(SearchingScreen):
         if event.key != "ctrl+c":
             self.finder.stop()
         # Told long enough. What the key leads to is painted; `key_done` paints where it leads to nothing.
-        self.view = replace(self.view, message="", error="")
+        if self.view.message or self.view.error:
+            self.view = replace(self.view, message="", error="")
         taken = self.pending.key(event.key, event.character)
         self._count_over = taken is None
         if taken is None:
@@ -70,7 +71,7 @@ class DebuggerScreen(SearchingScreen):
             self.pending.drop_count()
             self._count_over = False
         view = self.view
-        if view is not None and not (view.busy and view.stale):
+        if view is not None and not (view.busy and view.stale) and not self.board.shows(view):
             self.board.show(view)
 
     def _say_unknown(self, event: events.Key) -> None:

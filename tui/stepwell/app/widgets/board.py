@@ -66,6 +66,10 @@ class Board(Widget):
             self._lay_out(geometry)
         self._paint(view, geometry)
 
+    def shows(self, view: View) -> bool:
+        """Whether this very view was painted last."""
+        return self._view is view
+
     def scroll_pane(self, pane: Pane, how: str) -> None:
         """`page_down`, `page_up`, `line_down`, `line_up`, `top`, `bottom`."""
         lines = self.lines(pane)
