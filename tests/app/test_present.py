@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stepwell.app import present
@@ -131,9 +131,11 @@ def test_no_line_is_wider_than_the_pane(value: object, width: int) -> None:
         assert present.cells(text.rstrip(" ")) <= width
 
 
-@given(JSON.filter(lambda value: "\\n" not in json.dumps(value)), st.integers(20, 90))
+@given(JSON, st.integers(20, 90))
 def test_laid_out_json_is_the_same_json_but_for_blanks(value: object, width: int) -> None:
-    text = json.dumps(value)
+    text = json.dumps(value, ensure_ascii=False)
+    # A string that is too long for its row is shown as it reads: without escapes both spellings are one.
+    assume("\\" not in text and present.clean(text) == text)
     if all(len(piece) < width // 2 for piece in text.split('"')):
         joined = "".join(
             "".join(span.text for span in line) for line in present.lines(Rows(json_rows(text, width)))

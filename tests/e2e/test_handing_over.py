@@ -1,6 +1,7 @@
 """What leaves the debugger for a pager, a clipboard, a file."""
 
 import base64
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -93,4 +94,7 @@ def test_where_there_is_no_clipboard_it_goes_to_a_file_and_says_so(
     debugger = raw(*STEPWELL, "--dsn", recorded, "@failed:5", TERM="linux")
     debugger.wait_for(b"5/52 10% after")
     debugger.send(b"y")
+    debugger.wait_for(b":5  SERIALIZABLE")
+    assert re.search(rb"the terminal has no clipboard: [0-9a-f]{4,}:5", debugger.written)
+    debugger.send(b"Y")
     debugger.wait_for(b"the terminal has no clipboard: written to ~/.local/state/stepwell/copied.txt")
