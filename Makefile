@@ -1,6 +1,6 @@
 # `make check` is what .ci/run runs, in the virtual environment that is active (or in .venv).
 BIN := $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/,$(if $(wildcard .venv/bin/python),.venv/bin/,))
-CHECKS := lint types layers test test-oldest readme
+CHECKS := lint types layers test test-long test-oldest readme
 
 .PHONY: check check-list $(CHECKS) bench screenshots
 
@@ -22,6 +22,10 @@ layers:
 # On the embedded Postgres, a temporary one.
 test:
 	$(BIN)pytest
+
+# What the suite leaves out: ten thousand generated values.
+test-long:
+	$(BIN)pytest -m long
 
 # On Postgres 15, the oldest that Stepwell takes.
 test-oldest:
