@@ -88,7 +88,7 @@ class Memory:
             with open(handle, "w", encoding="utf-8") as file:
                 file.write(text)
             os.replace(name, self.path)
-        except BaseException:
+        except BaseException:  # an interrupt too must not leave half a file behind
             with contextlib.suppress(OSError):
                 os.unlink(name)
             raise

@@ -93,6 +93,5 @@ class Worker:
             return job()
         except StepwellError as problem:
             return Failed(str(problem), kind)
-        except Exception as problem:
-            # A thread's death would leave a screen that never changes again: whatever it is, say it.
+        except Exception as problem:  # a thread's death would leave a screen that never changes again
             return Failed(f"{type(problem).__name__}: {problem}", kind)

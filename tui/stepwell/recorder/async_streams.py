@@ -32,7 +32,7 @@ class AsyncTap(AsyncIterator[Any]):
         token = self._tape.step.enter()
         try:
             await close(self._source)
-        except BaseException as error:
+        except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
             await self._tape.afail(error)
             raise
         finally:
@@ -47,7 +47,7 @@ class AsyncTap(AsyncIterator[Any]):
             leave(token)
             await self._tape.aend(DONE)
             raise
-        except BaseException as error:
+        except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
             leave(token)
             await self._tape.afail(error)
             raise
@@ -129,7 +129,7 @@ class RecordedAsyncManager(Proxy):
         token = self._tape.step.enter()
         try:
             entered = await self._inner.__aenter__()
-        except BaseException as error:
+        except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
             await self._tape.afail(error)
             raise
         finally:

@@ -33,7 +33,7 @@ def call(run: Run, kind: str, fn: Callable[..., Any], args: tuple[Any, ...], kwa
     token = step.enter()
     try:
         result = fn(*args, **kwargs)
-    except BaseException as error:
+    except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
         leave(token)
         step.fail(error)
         raise
@@ -66,7 +66,7 @@ async def _call_async(
         result = fn(*args, **kwargs)
         if inspect.isawaitable(result):
             result = await result
-    except BaseException as error:
+    except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
         leave(token)
         await step.afail(error)
         raise
@@ -79,7 +79,7 @@ async def _await(step: Step, awaitable: Awaitable[Any]) -> Any:
     token = step.enter()
     try:
         result = await awaitable
-    except BaseException as error:
+    except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
         leave(token)
         await step.afail(error)
         raise

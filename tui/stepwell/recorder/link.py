@@ -68,9 +68,8 @@ class Link:
             self._commit(batch, sent, lost)
         except DatabaseError as error:  # nothing answers: it is the same for all
             self._fail(batch, error)
-        except (
-            Exception
-        ) as error:  # whatever it is, the callers wait for an answer and the thread has to go on
+        except Exception as error:
+            # Whatever it is, the callers wait for an answer and the thread has to go on.
             if len(batch) == 1 or all(intent.settled for intent in batch):
                 self._fail(batch, error)
             else:

@@ -114,7 +114,7 @@ class Opening:
         self._submit(waiting=True)
         try:
             self._writer.wait(self._intent)
-        except BaseException as error:
+        except BaseException as error:  # an interrupt or a cancel too: no run is left running
             self._take_back(error)
             raise
         return self._opened()
@@ -132,7 +132,7 @@ class Opening:
         self._submit()
         try:
             await self._intent.wait_async()
-        except BaseException as error:
+        except BaseException as error:  # an interrupt or a cancel too: no run is left running
             self._take_back(error)
             raise
         return await self._opened().__aenter__()
@@ -188,7 +188,7 @@ def _open(target: Target, durable: bool) -> Connection[Any]:
     except psycopg.Error as error:
         connection.close()
         raise DatabaseError(f"cannot record to {target.describe()}: {cause(error)}") from error
-    except BaseException:
+    except BaseException:  # an interrupt too must not leave a connection open
         connection.close()
         raise
     return connection

@@ -61,7 +61,7 @@ class Step:
         writer.submit(self._intent, waiting=True)
         try:
             writer.wait(self._intent)
-        except BaseException as error:
+        except BaseException as error:  # an interrupt or a cancel too: the step stays, its call is not made
             if self._intent.error is None:  # interrupted while waiting: it is recorded, but will not be made
                 with contextlib.suppress(RecordingError):
                     writer.wait(self._intent)
@@ -74,7 +74,7 @@ class Step:
         self._run.trail.writer.submit(self._intent)
         try:
             await self._intent.wait_async()
-        except BaseException as error:
+        except BaseException as error:  # an interrupt or a cancel too: the step stays, its call is not made
             if self._intent.error is None:
                 with contextlib.suppress(RecordingError):
                     await self._intent.wait_async()

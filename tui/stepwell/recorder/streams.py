@@ -50,7 +50,7 @@ class Tap(Iterator[Any]):
         try:
             if close is not None:
                 close()
-        except BaseException as error:
+        except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
             self._tape.fail(error)
             raise
         finally:
@@ -65,7 +65,7 @@ class Tap(Iterator[Any]):
             leave(token)
             self._tape.end(DONE, stop.value)
             raise
-        except BaseException as error:
+        except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
             leave(token)
             self._tape.fail(error)
             raise
@@ -128,7 +128,7 @@ class RecordedManager(Proxy):
         token = self._tape.step.enter()
         try:
             entered = self._inner.__enter__()
-        except BaseException as error:
+        except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
             self._tape.fail(error)
             raise
         finally:

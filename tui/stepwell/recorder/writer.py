@@ -115,7 +115,7 @@ class Writer:
                 self._try(turn)
             elif (other := self._turns.current) is not None and other.is_of_this_thread:
                 self._depose(other)
-        except BaseException as error:
+        except BaseException as error:  # a signal's exception: the turn must not be left with nobody in it
             if self._turns.current is turn:
                 known = isinstance(error, psycopg.Error)
                 if not known:

@@ -86,7 +86,7 @@ def _start_locked(cluster: Cluster, account: Account, options: Mapping[str, str]
         if not _ensure_keeper(cluster.folder, account):
             _refuse_elsewhere(cluster)
         cluster.ensure_running(binaries, account, options)
-    except BaseException:
+    except BaseException:  # an interrupt too must not leave the lock held
         os.close(users_lock)
         raise
     return Embedded(cluster.conninfo(), users_lock)
