@@ -8,9 +8,10 @@ WITH run AS (
     RETURNING steps, finished
 )
 INSERT INTO agent_steps (run_id, step_number, step_type, agent, name, parent_step, seed, started_at, input, input_exact,
-                         output, output_exact, finished_at, finished_before, finished_order, started_before)
+                         input_base, input_keep, input_list, input_removed, output, output_exact, finished_at, finished_before, finished_order, started_before)
 SELECT %(run_id)b, steps, %(step_type)b::text, %(agent)b, %(name)b::text, %(parent_step)b::int8, %(seed)b::int8,
        %(started_at)b::timestamptz, %(input)b::text::jsonb, %(input_exact)b::text::jsonb,
+       %(input_base)b::int8, %(input_keep)b::int8, %(input_list)b::text, %(input_removed)b::text::jsonb,
        %(output)b::jsonb, %(output_exact)b::text::jsonb,
        CASE WHEN %(output)b IS NOT NULL THEN %(started_at)b END,
        CASE WHEN %(output)b IS NULL THEN finished ELSE finished - 1 END,

@@ -19,9 +19,10 @@ WITH done AS (
            count(*) FILTER (WHERE output IS NOT NULL) OVER (PARTITION BY run_id ORDER BY position) AS nth_done
     FROM unnest(%(run_id)s::uuid[], %(step_type)s::text[], %(agent)s::text[], %(name)s::text[], %(parent_step)s::int8[],
                 %(seed)s::int8[], %(started_at)s::timestamptz[], %(input)s::text[], %(input_exact)s::text[],
-                %(output)s::text[], %(output_exact)s::text[], %(known)s::int8[]) WITH ORDINALITY
+                %(output)s::text[], %(output_exact)s::text[], %(known)s::int8[], %(input_base)s::int8[],
+                %(input_keep)s::int8[], %(input_list)s::text[], %(input_removed)s::text[]) WITH ORDINALITY
         AS step (run_id, step_type, agent, name, parent_step, seed, started_at, input, input_exact, output, output_exact,
-                 known, position)
+                 known, input_base, input_keep, input_list, input_removed, position)
 ), share AS (
     SELECT run_id, sum(done) AS done, (array_agg(loop) FILTER (WHERE loop IS NOT NULL))[1] AS loop,
            sum(begun) AS begun, sum(begun_done) AS begun_done, min(known) AS known,
@@ -69,10 +70,10 @@ WITH done AS (
     RETURNING done.position
 ), added AS (
     INSERT INTO agent_steps (run_id, step_number, step_type, agent, name, parent_step, seed, started_at, input,
-                             input_exact, output, output_exact, finished_at, finished_before, finished_order,
-                             started_before)
+                             input_exact, input_base, input_keep, input_list, input_removed, output, output_exact,
+                             finished_at, finished_before, finished_order, started_before)
     SELECT run_id, run.steps + nth, step_type, agent, name, parent_step, seed, started_at, input::jsonb,
-           input_exact::jsonb, output::jsonb, output_exact::jsonb,
+           input_exact::jsonb, input_base, input_keep, input_list, input_removed::jsonb, output::jsonb, output_exact::jsonb,
            CASE WHEN output IS NOT NULL THEN started_at END,
            run.finished + run.done + nth_done - CASE WHEN output IS NOT NULL THEN 1 ELSE 0 END,
            CASE WHEN output IS NOT NULL THEN run.finished + run.done + nth_done END,

@@ -67,11 +67,11 @@ def test_the_first_applies_all_and_the_second_nothing(dsn: str) -> None:
 def test_only_what_is_missing_is_applied(dsn: str) -> None:
     migrate(dsn)
     with psycopg.connect(dsn) as connection:
-        connection.execute("DROP TABLE agent_runs")
-        connection.execute("DELETE FROM stepwell_migrations WHERE version = 3")
+        connection.execute("ALTER TABLE agent_runs DROP COLUMN keep")
+        connection.execute("DELETE FROM stepwell_migrations WHERE version = 4")
         connection.commit()
-        assert applied(connection) == set(VERSIONS) - {3}
-    assert migrate(dsn) == [3]
+        assert applied(connection) == set(VERSIONS) - {4}
+    assert migrate(dsn) == [4]
 
 
 def test_of_many_at_once_one_applies_and_the_others_wait(dsn: str) -> None:

@@ -24,7 +24,8 @@ class Start(NamedTuple):
     """A step that begins. JSON as text, times as microseconds since 1970.
 
     With an `output` it has finished too, in the same instant. `known` is the last step number of the run that the
-    recorder knows of: where there is a newer one, nothing is written.
+    recorder knows of: where there is a newer one, nothing is written. The `input` of a long prompt may be a difference
+    to that of step `input_base`: see `core/deltas.py`.
     """
 
     run_id: UUID
@@ -39,6 +40,10 @@ class Start(NamedTuple):
     output: str | None = None
     output_exact: str | None = None
     known: int | None = None
+    input_base: int | None = None
+    input_keep: int | None = None
+    input_list: str | None = None
+    input_removed: str | None = None
 
 
 class Finish(NamedTuple):
@@ -57,7 +62,7 @@ class Finish(NamedTuple):
     loop: str | None = None
 
 
-_START_KINDS = (ID, TEXT, TEXT, TEXT, INT8, INT8, MOMENT, TEXT, TEXT, TEXT, TEXT, INT8)
+_START_KINDS = (ID, TEXT, TEXT, TEXT, INT8, INT8, MOMENT, TEXT, TEXT, TEXT, TEXT, INT8, INT8, INT8, TEXT, TEXT)
 _FINISH_KINDS = (ID, INT8, TEXT, TEXT, TEXT, MOMENT, INT8, INT8, TEXT, INT8, TEXT)
 
 _START = Prepared("start_step", Start._fields, _START_KINDS)
