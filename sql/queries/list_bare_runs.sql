@@ -1,26 +1,27 @@
 -- Runs of which only steps exist, newest first. Ids are hopped over in the index, not read step by step,
 -- and only the steps of the runs of this page are counted; of outputs only that of the last step is looked at.
 -- A column that agent_steps lacks resolves to the NULL of `absent`.
-WITH RECURSIVE ids AS (
-    (SELECT run_id FROM agent_steps
+WITH RECURSIVE heads AS (
+    (SELECT run_id, created_at FROM agent_steps
      WHERE %(first)s::uuid IS NULL OR run_id >= %(first)s
-     ORDER BY run_id LIMIT 1)
+     ORDER BY run_id, step_number LIMIT 1)
     UNION ALL
-    SELECT (SELECT s.run_id FROM agent_steps s WHERE s.run_id > ids.run_id ORDER BY s.run_id LIMIT 1)
-    FROM ids
-    WHERE ids.run_id IS NOT NULL AND (%(last)s::uuid IS NULL OR ids.run_id < %(last)s)
-), page AS (
-    SELECT ids.run_id, head.created_at AS started_at
-    FROM ids
+    SELECT next.run_id, next.created_at
+    FROM heads
     CROSS JOIN LATERAL (
-        SELECT created_at FROM agent_steps s WHERE s.run_id = ids.run_id ORDER BY step_number LIMIT 1
-    ) AS head
-    WHERE (%(last)s::uuid IS NULL OR ids.run_id <= %(last)s)
+        SELECT s.run_id, s.created_at FROM agent_steps s
+        WHERE s.run_id > heads.run_id
+        ORDER BY s.run_id, s.step_number LIMIT 1
+    ) AS next
+    WHERE %(last)s::uuid IS NULL OR next.run_id <= %(last)s
+), page AS (
+    SELECT run_id, created_at AS started_at
+    FROM heads
+    WHERE (%(last)s::uuid IS NULL OR run_id <= %(last)s)
       AND (%(run_id)s::uuid IS NULL
-           OR (coalesce(head.created_at, '-infinity'), ids.run_id)
+           OR (coalesce(created_at, '-infinity'), run_id)
               < (coalesce(%(started)s::timestamptz, '-infinity'), %(run_id)s))
-      AND ids.run_id::text ILIKE %(pattern)s || '%%'
-    ORDER BY head.created_at DESC NULLS LAST, ids.run_id DESC
+    ORDER BY created_at DESC NULLS LAST, run_id DESC
     LIMIT %(limit)s
 )
 SELECT page.run_id, page.started_at, tail.created_at AS finished_at, steps.steps, tail.open,

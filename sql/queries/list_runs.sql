@@ -1,4 +1,4 @@
--- A page of runs, newest first, after the one that started at %(started)s; %(text)s is part of a name or begins an id.
+-- A page of runs, newest first, after the one that started at %(started)s: all, or those that store/filters.py tells.
 -- A recorder holds an advisory lock on the first eight bytes of the id of each run that it has open.
 WITH alive AS MATERIALIZED (
     SELECT (classid::bigint << 32) | objid::bigint AS key
@@ -18,7 +18,8 @@ WITH alive AS MATERIALIZED (
                     THEN 'died' ELSE coalesce(status, 'unknown') END AS status
     ) AS state
     WHERE (%(started)s::timestamptz IS NULL OR (started_at, run_id) < (%(started)s, %(run_id)s::uuid))
-      AND (%(text)s = '' OR name ILIKE '%%' || %(pattern)s || '%%' OR run_id::text ILIKE %(pattern)s || '%%')
+      AND (%(whole)s OR name = ANY(%(names)s::text[]) OR name ILIKE '%%' || %(pattern)s::text || '%%'
+           OR run_id BETWEEN %(first)s::uuid AND %(last)s::uuid)
       AND (NOT %(failed)s OR (agent_runs.status <> 'ok' AND state.status IN ('failed', 'died')))
     ORDER BY started_at DESC, run_id DESC
     LIMIT %(limit)s

@@ -14,6 +14,7 @@ from stepwell.core.liveness import lock_key
 from stepwell.core.steps import Loop, RunHead
 from stepwell.errors import DatabaseError, NotFoundError, UsageError
 from stepwell.store import reading
+from stepwell.store.filters import filter_of
 from stepwell.store.queries import query
 from tests.store.rows import NOON, add_run, add_step, run_id
 
@@ -90,34 +91,6 @@ def test_pages_cover_runs_that_began_in_the_same_instant_once(schema_dsn: str) -
         after = page[-1]
     assert [len(page) for page in pages] == [3, 3, 3, 1]
     assert [run.run_id for page in pages for run in page] == [run_id(number) for number in range(10, 0, -1)]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", ["über", "back\\slash", "snake_case", "100% done", None]),
-        ("%", ["100% done"]),
-        ("_", ["snake_case"]),
-        ("\\", ["back\\slash"]),
-        ("0% D", ["100% done"]),
-        ("SNAKE", ["snake_case"]),
-        ("00000001", [None]),
-        ("0000000", ["über", "back\\slash", "snake_case", "100% done", None]),
-        ("1-0000", []),
-        ("'; --", []),
-    ],
-)
-def test_what_is_typed_is_part_of_a_name_or_begins_an_id(
-    schema_dsn: str, text: str, expected: list[str | None]
-) -> None:
-    for number, name in enumerate([None, "100% done", "snake_case", "back\\slash", "über"], 1):
-        add_run(schema_dsn, run_id(number), name=name, minute=number)
-    assert names(listed(schema_dsn, text=text)) == expected
-
-
-def test_an_id_may_be_typed_in_capitals(schema_dsn: str) -> None:
-    add_run(schema_dsn, HIGH, name="high")
-    assert names(listed(schema_dsn, text="FFFFFFFF-")) == ["high"]
 
 
 def test_a_running_run_whose_lock_is_gone_has_died(schema_dsn: str, dsn: str) -> None:
@@ -323,12 +296,11 @@ def test_a_page_is_read_from_an_index_and_scans_no_steps(
     parameters = {
         "started": last.started if after else None,
         "run_id": last.run_id if after else None,
-        "text": "",
-        "pattern": "",
         "failed": failed,
         "limit": 50,
     }
     with psycopg.connect(many_runs) as connection:
+        parameters |= filter_of(connection, "")
         row = connection.execute(b"EXPLAIN (FORMAT JSON) " + query("list_runs"), parameters).fetchone()
     assert row is not None
     found = {scan for scan in scans(row[0][0]["Plan"]) if scan[0].startswith("agent_")}

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 
+from stepwell.app.listing import short_ids
 from stepwell.app.present.figures import age, duration
 from stepwell.commands.output import LONGEST, Column, emit, line, note, table
 from stepwell.commands.session import target_of
 from stepwell.commands.words import why
-from stepwell.core.address import short_id
 from stepwell.core.steps import RunHead
 from stepwell.replay.runs import Runs
 
@@ -86,14 +86,14 @@ def _pages(args: argparse.Namespace) -> Iterator[RunHead]:
 
 def rows(heads: Sequence[RunHead], now: datetime) -> Iterator[list[str]]:
     """Cells for `COLUMNS`, not yet cleaned."""
-    ids = [head.run_id for head in heads]
+    ids = short_ids(head.run_id for head in heads)
     for head in heads:
         end = now if head.status == "running" else head.finished
         took = end - head.started if head.started and end else None
         yield [
             head.status,
             head.name or "",
-            short_id(head.run_id, ids),
+            ids[head.run_id],
             f"{head.steps}+" if head.status == "running" else str(head.steps),
             duration(took),
             age(head.started, now),

@@ -11,6 +11,7 @@ from psycopg.rows import dict_row
 from stepwell.core.search import Found, folds_case, needle
 from stepwell.core.steps import Loop, Payload, RunHead, StepHead
 from stepwell.errors import DatabaseError, NotFoundError, UsageError
+from stepwell.store.filters import filter_of, id_range, ids_of
 from stepwell.store.queries import query
 
 Row = dict[str, Any]
@@ -54,17 +55,18 @@ def list_runs(
     failed: bool = False,
 ) -> list[RunHead]:
     """A page of runs, newest first, following `after`. `failed` keeps those that failed or died."""
-    pattern = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     page = {
         "started": after.started if after else None,
         "run_id": after.run_id if after else None,
-        "pattern": pattern,
         "limit": limit,
     }
     if not has_runs_table(connection):
-        found = [] if failed else rows(connection, "list_bare_runs", first=None, last=None, **page)
-        return [_bare_run(row) for row in found]
-    return [_run(row) for row in rows(connection, "list_runs", text=text, failed=failed, **page)]
+        first, last = ids_of(text)
+        if failed or (text and first is None):
+            return []
+        return [_bare_run(row) for row in rows(connection, "list_bare_runs", first=first, last=last, **page)]
+    wanted = filter_of(connection, text)
+    return [_run(row) for row in rows(connection, "list_runs", failed=failed, **wanted, **page)]
 
 
 def count_runs(connection: psycopg.Connection) -> tuple[int, bool] | None:
@@ -100,7 +102,6 @@ def find_run(connection: psycopg.Connection, prefix: str) -> RunHead:
             last=last,
             started=None,
             run_id=None,
-            pattern="",
             limit=6,
         )
         found = [_bare_run(row) for row in bare]
@@ -111,14 +112,6 @@ def find_run(connection: psycopg.Connection, prefix: str) -> RunHead:
         count = str(len(found)) if len(found) < 6 else "6 or more"
         raise UsageError(f"{prefix} matches {count} runs: {some}; give more of the id")
     return found[0]
-
-
-def id_range(prefix: str) -> tuple[UUID, UUID]:
-    """The first and the last UUID that begin so. Raises UsageError for what cannot begin one."""
-    digits = prefix.replace("-", "").lower()
-    if not digits or len(digits) > 32 or any(digit not in "0123456789abcdef" for digit in digits):
-        raise UsageError(f"{prefix!r} cannot begin a run's id: hexadecimal digits, @failed or @last")
-    return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
 
 
 def read_heads(
