@@ -17,6 +17,7 @@ from stepwell.errors import DatabaseError, EncodingError, NotFoundError, UsageEr
 from stepwell.recorder import clock
 from stepwell.recorder.failures import cause, failure
 from stepwell.recorder.intents import EndRun, OpenRun, ResumeRun
+from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.run import Options, Run
 from stepwell.recorder.trail import Trail
 from stepwell.recorder.writer import Writer
@@ -27,6 +28,7 @@ from stepwell.store.migrate import migrate
 log = logging.getLogger("stepwell")
 
 Durability = Literal["sync", "async"]
+Storing = Literal["delta", "full"]
 
 
 class Recorder:
@@ -34,17 +36,22 @@ class Recorder:
 
     `dsn` is a conninfo or URI; without one `DATABASE_URL`, libpq's own variables, or the embedded Postgres.
     `durability="async"` does not wait for the server's disk: a step then survives the death of this process, and
-    not of the server's power. Usable from any thread, and in forked children. Close it, or use it as `with`; the
-    end of the interpreter closes it too.
+    not of the server's power. `prompts="full"` stores long prompts whole, instead of what is new in each. Usable from
+    any thread, and in forked children. Close it, or use it as `with`; the end of the interpreter closes it too.
     Raises DatabaseError where the database cannot be reached or has no tables yet (`stepwell init` makes them; in
     the embedded Postgres they are made here).
     """
 
-    def __init__(self, dsn: str | None = None, *, durability: Durability = "sync") -> None:
+    def __init__(
+        self, dsn: str | None = None, *, durability: Durability = "sync", prompts: Storing = "delta"
+    ) -> None:
         if durability not in ("sync", "async"):
             raise UsageError(f"durability is 'sync' or 'async', not {durability!r}")
+        if prompts not in ("delta", "full"):
+            raise UsageError(f"prompts is 'delta' or 'full', not {prompts!r}")
         self._target = resolve(dsn)
         self._durable = durability == "sync"
+        self._deltas = prompts == "delta"
         if self._target.notice:
             log.warning("%s", self._target.notice)
         if self._target.server is not None:
@@ -66,7 +73,8 @@ class Recorder:
 
         `tags` are JSON values to find the run by; `seed` is recorded with each step that has none of its own.
         """
-        return Opening(self._writer, _opening(name, tags), Options(run_seed=seed, run_name=name))
+        options = Options(run_seed=seed, run_name=name)
+        return Opening(self._writer, _opening(name, tags), options, Prompts(self._deltas))
 
     def start(
         self, name: str | None = None, *, tags: Mapping[str, object] | None = None, seed: int | None = None
@@ -87,7 +95,7 @@ class Recorder:
         self._writer.do(intent)
         if not intent.found:
             raise NotFoundError(f"no run {run_id} to resume; list them: stepwell runs")
-        return Run(Trail(self._writer, intent.run_id, clock.now()), Options())
+        return Run(Trail(self._writer, intent.run_id, clock.now(), Prompts(self._deltas)), Options())
 
     def close(self) -> None:
         """Commit what is under way and let go of the connection. Runs still open show as died."""
@@ -105,8 +113,9 @@ class Recorder:
 class Opening:
     """A run that begins when its `with` block is entered."""
 
-    def __init__(self, writer: Writer, intent: OpenRun, options: Options) -> None:
+    def __init__(self, writer: Writer, intent: OpenRun, options: Options, prompts: Prompts) -> None:
         self._writer, self._intent, self._options = writer, intent, options
+        self._prompts = prompts
         self._run: Run | None = None
 
     def open(self) -> Run:
@@ -157,7 +166,8 @@ class Opening:
 
     def _opened(self) -> Run:
         intent = self._intent
-        self._run = Run(Trail(self._writer, intent.run_id, intent.started_at), self._options)
+        trail = Trail(self._writer, intent.run_id, intent.started_at, self._prompts)
+        self._run = Run(trail, self._options)
         return self._run
 
 

@@ -28,7 +28,7 @@ _SEEDS = range(-(2**63), 2**63)
 class Step:
     """One step, from its intent to its outcome. The `a…` methods are the same for tasks."""
 
-    __slots__ = ("_asked", "_intent", "_run", "_tick", "kind")
+    __slots__ = ("_asked", "_given", "_intent", "_run", "_tick", "kind")
 
     def __init__(self, run: Run, kind: str, name: str | None, value: object, seed: object) -> None:
         """Raises EncodingError for a value that cannot be kept. Nothing is submitted yet."""
@@ -36,6 +36,7 @@ class Step:
         self._run, self.kind = run, kind
         self._asked = canonical([name, value]) if kind == TOOL_CALL else None
         self._tick = 0
+        given = self._given = run.trail.prompts.given(kind, run.agent_name, value, encoded)
         row = Start(
             run.run_id,
             storable(kind),
@@ -44,8 +45,12 @@ class Step:
             parent_in(run.run_id),
             seed if type(seed) is int and seed in _SEEDS else None,
             0,
-            encoded.plain,
-            encoded.exact,
+            given.plain,
+            given.exact,
+            input_base=given.base,
+            input_keep=given.keep,
+            input_list=given.list,
+            input_removed=given.removed,
         )
         self._intent = StartStep(row)
 
@@ -67,6 +72,7 @@ class Step:
                     writer.wait(self._intent)
                     self.fail(error)
             raise
+        self._run.trail.prompts.begun(self._given, self._intent.number)
         self._tick = clock.tick()
 
     async def abegin(self) -> None:
@@ -80,6 +86,7 @@ class Step:
                     await self._intent.wait_async()
                     await self.afail(error)
             raise
+        self._run.trail.prompts.begun(self._given, self._intent.number)
         self._tick = clock.tick()
 
     def enter(self) -> Token[Frame | None]:

@@ -9,6 +9,7 @@ from stepwell.core.steps import STATE_UPDATE
 from stepwell.core.world import MISSING
 from stepwell.recorder import clock, forks
 from stepwell.recorder.intents import EndRun, StartStep
+from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.writer import Writer
 from stepwell.store.writing import Start
 
@@ -20,8 +21,9 @@ Scope = tuple[str | None, bool]
 class Trail:
     """One run under way in this process."""
 
-    def __init__(self, writer: Writer, run_id: UUID, started_at: int) -> None:
+    def __init__(self, writer: Writer, run_id: UUID, started_at: int, prompts: Prompts) -> None:
         self.writer = writer
+        self.prompts = prompts
         self.run_id = run_id
         self.ended = False
         """Whether somebody has said how the run ended."""
@@ -35,8 +37,9 @@ class Trail:
         self._lock = threading.Lock()
 
     def after_fork(self) -> None:
-        """In the child: what the parent had under way may never have been recorded, so states begin whole."""
+        """In the child: what the parent had under way may never have been recorded, so all begins whole."""
         self._begin()
+        self.prompts.forget()
 
     def submit_state(
         self, agent: str | None, parent: int | None, value: object, shared: bool, *, waiting: bool = False
