@@ -12,6 +12,7 @@ import psycopg
 from stepwell.app.present.text import clean
 from stepwell.commands import demo, import_, init, open_, replay, runs, show, steps
 from stepwell.errors import StepwellError, UsageError
+from stepwell.settings import language_encoding
 
 FOUND_NOTHING, WRONG, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 
@@ -95,6 +96,7 @@ environment
 exit status
   0  done    1  nothing found: no such run, step or path, an empty list
   2  wrong usage, no connection, or the database refuses
+  129, 143  the debugger's terminal has gone, or it was told to end
 """
 _DATABASE = re.compile(r"(postgres|postgresql)(\+\w+)?://|\w+ *=")
 _ADDRESS = re.compile(r"@(failed|last)\b|[0-9a-fA-F][0-9a-fA-F-]*(:|\$|$)")
@@ -180,7 +182,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit status. What goes wrong is one line on standard error, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(encoding=language_encoding(os.environ), errors="backslashreplace")
     try:
         args = build_parser().parse_args(expand(sys.argv[1:] if argv is None else argv))
         status: int = args.command.run(args)

@@ -4,6 +4,8 @@ Nothing here touches the disk or keeps state: folders come from an environment t
 """
 
 import os
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +48,24 @@ def paths(env: Mapping[str, str] | None = None, *, root: bool | None = None) -> 
         runtime=runtime / "stepwell" if runtime else None,
         server=_absolute(env, "STEPWELL_HOME") or (ROOT_SERVER_HOME if root else data),
     )
+
+
+_COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
+"""What Python itself puts into LC_CTYPE, whatever was there, where the system does not have the language."""
+
+
+def language_encoding(env: Mapping[str, str], *, utf8_mode: bool | None = None) -> str | None:
+    """ "ascii" where the language of the environment is none in UTF-8, else None: as Python has it.
+
+    Python takes the language C for UTF-8, since mostly the terminal is; who sets it says that it is not.
+    `utf8_mode` is by default that of this process.
+    """
+    if env.get("PYTHONIOENCODING") or env.get("PYTHONUTF8"):
+        return None
+    own = sys.flags.utf8_mode if utf8_mode is None else utf8_mode
+    known = {**env, "LC_CTYPE": ""} if own and env.get("LC_CTYPE") in _COERCED else env
+    language = next((known[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if known.get(name)), "")
+    return "ascii" if language and not re.search("utf-?8", language, re.IGNORECASE) else None
 
 
 def _absolute(env: Mapping[str, str], name: str) -> Path | None:

@@ -18,10 +18,10 @@ def open_app(target: "Target", address: str | None = None) -> int:
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the debugger needs a terminal; without one: stepwell runs, steps, show, replay")
-    if os.environ.get("TERM", "dumb") in ("dumb", ""):
-        raise UsageError(
-            "TERM=dumb cannot show the debugger; set TERM, or use stepwell runs, steps, show, replay"
-        )
+    term = os.environ.get("TERM", "")
+    if term in ("", "dumb", "unknown"):
+        why = f"TERM={term} cannot show the debugger" if term else "the debugger has to know TERM"
+        raise UsageError(f"{why}; set TERM, or use stepwell runs, steps, show, replay")
     from stepwell.app.start import run_app
 
     return run_app(target, address)

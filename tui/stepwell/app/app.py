@@ -1,11 +1,8 @@
 """The app: screens on a stack, and a terminal that is left as it was found."""
 
 import asyncio
-import contextlib
 import os
-import select
 import signal
-import sys
 import threading
 from typing import ClassVar
 
@@ -15,6 +12,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from stepwell.app import keys
+from stepwell.app.driver import TerminalDriver
 from stepwell.app.keyboard import Keyboard
 from stepwell.app.memory import Memory
 from stepwell.app.messages import Failed, OpenAddress
@@ -26,8 +24,6 @@ from stepwell.errors import StepwellError
 from stepwell.replay.runs import Runs
 from stepwell.store.connect import Target
 
-LOOK_SECONDS = 1.0
-"""How often it is looked whether the terminal is still there."""
 GRACE_SECONDS = 5.0
 """After a hang-up, how long an orderly end may take before the process just ends."""
 
@@ -40,8 +36,11 @@ class Located(Message):
         self.start = start
 
 
-class StepwellApp(App[int]):
-    """Opens the list of runs, or one run at once. Returns the exit status, None for 0."""
+class StepwellApp(App[int], inherit_bindings=False):
+    """Opens the list of runs, or one run at once. Returns the exit status, None for 0.
+
+    Of Textual's own keys it has none: Ctrl-Q, which goes on after Ctrl-S, would leave.
+    """
 
     TITLE = "stepwell"
     CSS_PATH = "app.tcss"
@@ -49,7 +48,7 @@ class StepwellApp(App[int]):
     BINDINGS: ClassVar[list[BindingType]] = [keys.SUSPEND]
 
     def __init__(self, target: Target, memory: Memory, start: Start | None = None) -> None:
-        super().__init__(ansi_color=True)
+        super().__init__(driver_class=TerminalDriver, ansi_color=True)
         self.animation_level = "none"
         self.target = target
         self.start = start
@@ -139,20 +138,12 @@ class StepwellApp(App[int]):
         self.exit(0 if problem is None else 2)
 
     def _watch_for_hang_up(self) -> None:
-        """SIGHUP, SIGTERM and the end of the terminal end the app in order: rolled back, disconnected."""
+        """SIGHUP and SIGTERM end the app in order: rolled back, disconnected."""
         if self.is_headless:
             return
         loop = asyncio.get_running_loop()
         for number in (signal.SIGHUP, signal.SIGTERM):
             loop.add_signal_handler(number, self._hung_up, 128 + number)
-        self.set_interval(LOOK_SECONDS, self._look_for_terminal)
-
-    def _look_for_terminal(self) -> None:
-        poll = select.poll()
-        with contextlib.suppress(OSError, ValueError):
-            poll.register(sys.__stdin__.fileno() if sys.__stdin__ else 0, select.POLLIN)
-            if any(event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0)):
-                self._hung_up(128 + signal.SIGHUP)
 
     def _hung_up(self, status: int) -> None:
         # Restoring a terminal that is gone can block for good, so there is an end to waiting for it.

@@ -1,10 +1,16 @@
 """From an address to a running app, and from its end to an exit status."""
 
+import codecs
+import io
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
 
 from stepwell.app.app import StepwellApp
 from stepwell.app.memory import Memory
 from stepwell.app.present import clean
+from stepwell.app.present.text import in_as_many_cells
 from stepwell.app.screens.replaying import Start
 from stepwell.core.address import parse_address
 from stepwell.replay.runs import Runs
@@ -15,10 +21,29 @@ from stepwell.store.connect import Target
 def run_app(target: Target, address: str | None) -> int:
     """Look at the database first, so that what is wrong is told on a terminal that still scrolls."""
     app = StepwellApp(target, Memory(paths().state), _start(target, address))
-    status = app.run(mouse=False)
+    with _written_by_cells(sys.__stderr__):
+        status = app.run(mouse=False)
     if app.last_words:
         print(f"stepwell: {clean(app.last_words)}", file=sys.stderr)  # noqa: T201 - the app is over
     return app.return_code or 0 if status is None else status
+
+
+@contextmanager
+def _written_by_cells(terminal: TextIO | None) -> Iterator[None]:
+    """Where the terminal's language lacks a character, something else in as many cells is written.
+
+    What Textual writes goes to standard error, and escapes there would push aside what is right of them.
+    """
+    if not isinstance(terminal, io.TextIOWrapper):
+        yield
+        return
+    codecs.register_error("stepwell.cells", in_as_many_cells)
+    before = terminal.errors or "strict"
+    terminal.reconfigure(errors="stepwell.cells")
+    try:
+        yield
+    finally:
+        terminal.reconfigure(errors=before)
 
 
 def _start(target: Target, text: str | None) -> Start | None:

@@ -127,7 +127,7 @@ class Column:
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Aligned lines with a line of titles; empty columns are left out; a terminal's width is kept to."""
-    body = [[clean(cell) for cell in row] for row in rows]
+    body = [[_shown(cell) for cell in row] for row in rows]
     shown = [i for i in range(len(columns)) if any(row[i] for row in body)]
     widths = {i: max(len(columns[i].title), *(cells(row[i]) for row in body)) for i in shown}
     widths = {i: min(width, columns[i].most or width) for i, width in widths.items()}
@@ -135,6 +135,12 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Iterator[
     for row in [[column.title for column in columns], *body]:
         parts = [_cell(row[i], widths[i], right=columns[i].right) for i in shown]
         yield GAP.join(parts).rstrip()
+
+
+def _shown(text: str) -> str:
+    """Cleaned, and spelled out as the output will: what is measured is what is printed."""
+    encoding = sys.stdout.encoding or "ascii"
+    return clean(text).encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _shrink(widths: dict[int, int], elastic: Sequence[int]) -> None:

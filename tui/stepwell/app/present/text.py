@@ -135,6 +135,14 @@ def reach(text: str, start: int, width: int) -> int:
     return len(text)
 
 
+def in_as_many_cells(problem: UnicodeError) -> tuple[str, int]:
+    """For `codecs.register_error`: question marks for what an encoding lacks, a full stop for the ellipsis."""
+    if not isinstance(problem, UnicodeEncodeError):
+        raise problem
+    lacking = problem.object[problem.start : problem.end]
+    return "".join(["." if char == ELLIPSIS else "?" * cells(char) for char in lacking]), problem.end
+
+
 def wrap(text: str, width: int, first: int | None = None) -> Iterator[str]:
     """A cleaned text in pieces of at most `width` cells (the first one `first`), which joined give it back.
 
