@@ -2,7 +2,8 @@
 
 import psycopg
 
-from stepwell.core.codec import canonical, encode
+from stepwell.core.codec import Redacted, canonical, encode
+from stepwell.core.redaction import Redactor
 from stepwell.errors import EncodingError
 
 
@@ -19,21 +20,33 @@ def message_of(error: BaseException) -> str:
         return f"<its text raised {type(problem).__name__}>"
 
 
-def failure(error: BaseException) -> str:
+def failure(error: BaseException, redact: Redactor | None = None) -> str:
     """JSON text of `{"type", "message", "value", "exact"}`; value and exact are the codec's of the exception."""
     value, exact = "null", "null"
+    kind, message = _words(error, redact)
     try:
-        encoded = encode(error)
+        encoded = encode(error if redact is None else redact(error))
         value, exact = encoded.plain, encoded.exact or "null"
     except EncodingError:
         pass  # what it holds cannot be kept; its type and its message can
-    kind, message = encode(type_of(error)).plain, encode(message_of(error)).plain
+    kind, message = encode(kind).plain, encode(message).plain
     return f'{{"type": {kind}, "message": {message}, "value": {value}, "exact": {exact}}}'
 
 
-def canonical_failure(error: BaseException) -> str:
-    """Equal for the same exception with the same text."""
-    return canonical(["error", type_of(error), message_of(error)])
+def _words(error: BaseException, redact: Redactor | None) -> tuple[str, str]:
+    kind, message = type_of(error), message_of(error)
+    if redact is None:
+        return kind, message
+    try:
+        found = Redacted() if redact.hides("message") else redact.rewrite("message", message)
+    except EncodingError:  # it is the error that counts, and it is no time to raise another
+        found = Redacted()
+    return kind, message if found is None else found.text
+
+
+def canonical_failure(error: BaseException, redact: Redactor | None = None) -> str:
+    """Equal for the same exception with the same text, as it is recorded."""
+    return canonical(["error", *_words(error, redact)])
 
 
 def cause(error: BaseException) -> str:

@@ -13,11 +13,13 @@ from psycopg import Connection
 
 from stepwell.core.codec import encode, parse
 from stepwell.core.codec.text import clean
+from stepwell.core.redaction import Redactor
 from stepwell.errors import DatabaseError, EncodingError, NotFoundError, UsageError
 from stepwell.recorder import clock
 from stepwell.recorder.failures import cause, failure
 from stepwell.recorder.intents import EndRun, OpenRun, ResumeRun
 from stepwell.recorder.prompts import Prompts
+from stepwell.recorder.redaction import Redact, redactor
 from stepwell.recorder.run import Options, Run
 from stepwell.recorder.trail import Trail
 from stepwell.recorder.writer import Writer
@@ -36,14 +38,22 @@ class Recorder:
 
     `dsn` is a conninfo or URI; without one `DATABASE_URL`, libpq's own variables, or the embedded Postgres.
     `durability="async"` does not wait for the server's disk: a step then survives the death of this process, and
-    not of the server's power. `prompts="full"` stores long prompts whole, instead of what is new in each. Usable from
-    any thread, and in forked children. Close it, or use it as `with`; the end of the interpreter closes it too.
-    Raises DatabaseError where the database cannot be reached or has no tables yet (`stepwell init` makes them; in
-    the embedded Postgres they are made here).
+    not of the server's power. `prompts="full"` stores long prompts whole, instead of what is new in each.
+    `redact` says what is not to be recorded, though the agent gets and gives it: shell patterns of the names of
+    arguments, keys and fields at any depth (`"*password*"`, in any case, with `_` and `-` or without), functions that
+    get a name and a text and return the text to record, or a list of these. Text is not looked into for names.
+    Usable from any thread, and in forked children. Close it, or use it as `with`; the end of the interpreter
+    closes it too. Raises UsageError for an option; DatabaseError where the database cannot be reached or has no
+    tables yet (`stepwell init` makes them; in the embedded Postgres they are made here).
     """
 
     def __init__(
-        self, dsn: str | None = None, *, durability: Durability = "sync", prompts: Storing = "delta"
+        self,
+        dsn: str | None = None,
+        *,
+        durability: Durability = "sync",
+        prompts: Storing = "delta",
+        redact: Redact | None = None,
     ) -> None:
         if durability not in ("sync", "async"):
             raise UsageError(f"durability is 'sync' or 'async', not {durability!r}")
@@ -52,6 +62,7 @@ class Recorder:
         self._target = resolve(dsn)
         self._durable = durability == "sync"
         self._deltas = prompts == "delta"
+        self._redact = redactor(redact)
         if self._target.notice:
             log.warning("%s", self._target.notice)
         if self._target.server is not None:
@@ -74,7 +85,8 @@ class Recorder:
         `tags` are JSON values to find the run by; `seed` is recorded with each step that has none of its own.
         """
         options = Options(run_seed=seed, run_name=name)
-        return Opening(self._writer, _opening(name, tags), options, Prompts(self._deltas))
+        intent = _opening(name, tags, self._redact)
+        return Opening(self._trail(intent.run_id, intent.started_at), intent, options)
 
     def start(
         self, name: str | None = None, *, tags: Mapping[str, object] | None = None, seed: int | None = None
@@ -95,7 +107,10 @@ class Recorder:
         self._writer.do(intent)
         if not intent.found:
             raise NotFoundError(f"no run {run_id} to resume; list them: stepwell runs")
-        return Run(Trail(self._writer, intent.run_id, clock.now(), Prompts(self._deltas)), Options())
+        return Run(self._trail(intent.run_id, clock.now()), Options())
+
+    def _trail(self, run_id: UUID, started_at: int) -> Trail:
+        return Trail(self._writer, run_id, started_at, Prompts(self._deltas), self._redact)
 
     def close(self) -> None:
         """Commit what is under way and let go of the connection. Runs still open show as died."""
@@ -113,16 +128,15 @@ class Recorder:
 class Opening:
     """A run that begins when its `with` block is entered."""
 
-    def __init__(self, writer: Writer, intent: OpenRun, options: Options, prompts: Prompts) -> None:
-        self._writer, self._intent, self._options = writer, intent, options
-        self._prompts = prompts
+    def __init__(self, trail: Trail, intent: OpenRun, options: Options) -> None:
+        self._trail, self._intent, self._options = trail, intent, options
         self._run: Run | None = None
 
     def open(self) -> Run:
         """Begin it. Raises RecordingError, UsageError the second time."""
         self._submit(waiting=True)
         try:
-            self._writer.wait(self._intent)
+            self._trail.writer.wait(self._intent)
         except BaseException as error:  # an interrupt or a cancel too: no run is left running
             self._take_back(error)
             raise
@@ -155,23 +169,21 @@ class Opening:
     def _submit(self, *, waiting: bool = False) -> None:
         if self._intent.settled:
             raise UsageError("this run was begun already; each `with` needs a `recorder.run(…)` of its own")
-        self._writer.submit(self._intent, waiting=waiting)
+        self._trail.writer.submit(self._intent, waiting=waiting)
 
     def _take_back(self, error: BaseException) -> None:
         """Interrupted while the run was being begun: it ends with that, and nobody waits for it."""
         if self._intent.error is None:
-            ending = EndRun(self._intent.run_id, "failed", clock.now(), failure(error))
+            ending = EndRun(self._intent.run_id, "failed", clock.now(), failure(error, self._trail.redact))
             ending.watched = False
-            self._writer.submit(ending)
+            self._trail.writer.submit(ending)
 
     def _opened(self) -> Run:
-        intent = self._intent
-        trail = Trail(self._writer, intent.run_id, intent.started_at, self._prompts)
-        self._run = Run(trail, self._options)
+        self._run = Run(self._trail, self._options)
         return self._run
 
 
-def _opening(name: str | None, tags: Mapping[str, object] | None) -> OpenRun:
+def _opening(name: str | None, tags: Mapping[str, object] | None, redact: Redactor | None) -> OpenRun:
     if name is not None and not clean(name):
         raise UsageError(f"{name!a} cannot be a name: it holds a NUL or half a surrogate pair")
     given = None
@@ -179,7 +191,9 @@ def _opening(name: str | None, tags: Mapping[str, object] | None) -> OpenRun:
         encoded = encode(dict(tags))
         if parse(encoded.plain) != tags:
             raise EncodingError("tags have to be plain JSON: strings, numbers, lists and objects")
-        given = encoded.plain
+        given = encoded.plain if redact is None else encode(redact(dict(tags))).plain
+    if redact is not None:
+        name = redact.label("name", name)
     return OpenRun(uuid4(), name, given, clock.now())
 
 

@@ -14,7 +14,6 @@ from stepwell.core.steps import LLM_CALL, TOOL_CALL
 from stepwell.errors import RecordingError, UsageError
 from stepwell.recorder.calls import call
 from stepwell.recorder.context import Frame, enter, leave, parent_in
-from stepwell.recorder.failures import failure
 from stepwell.recorder.manual import StepBlock
 from stepwell.recorder.trail import Trail
 
@@ -137,12 +136,11 @@ class Run:
 
     def finish(self, error: BaseException | None = None) -> None:
         """End the run where no `with` does: `failed` with an error, else `ok`. Raises RecordingError."""
-        intent = self.trail.ending(*_verdict(error))
-        self.trail.writer.do(intent)
+        self.trail.writer.do(self.trail.ending(error))
 
     async def afinish(self, error: BaseException | None = None) -> None:
         """`finish` for tasks."""
-        intent = self.trail.ending(*_verdict(error))
+        intent = self.trail.ending(error)
         self.trail.writer.submit(intent)
         await intent.wait_async()
 
@@ -182,13 +180,6 @@ class Run:
         if self._token is not None:
             leave(self._token)
             self._token = None
-
-
-def _verdict(error: BaseException | None) -> tuple[str, str | None]:
-    """Status and error of a run that ends so. Leaving the program with status 0 is no failure."""
-    if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
-        return "ok", None
-    return "failed", failure(error)
 
 
 def _rather(error: BaseException | None, problem: RecordingError) -> None:

@@ -17,6 +17,7 @@ from stepwell.recorder import clock
 from stepwell.recorder.context import Frame, enter, parent_in
 from stepwell.recorder.failures import canonical_failure, failure
 from stepwell.recorder.intents import FinishStep, StartStep
+from stepwell.recorder.redaction import recorded_usage
 from stepwell.store.writing import Finish, Start
 
 if TYPE_CHECKING:
@@ -32,15 +33,18 @@ class Step:
 
     def __init__(self, run: Run, kind: str, name: str | None, value: object, seed: object) -> None:
         """Raises EncodingError for a value that cannot be kept. Nothing is submitted yet."""
+        agent = run.agent_name
+        if (redact := run.trail.redact) is not None:
+            name, agent, value, seed = redact.call(name, agent, value, seed)
         encoded = encode(value)
         self._run, self.kind = run, kind
         self._asked = canonical([name, value]) if kind == TOOL_CALL else None
         self._tick = 0
-        given = self._given = run.trail.prompts.given(kind, run.agent_name, value, encoded)
+        given = self._given = run.trail.prompts.given(kind, agent, value, encoded)
         row = Start(
             run.run_id,
             storable(kind),
-            run.agent_name,
+            agent,
             None if name is None else storable(name),
             parent_in(run.run_id),
             seed if type(seed) is int and seed in _SEEDS else None,
@@ -140,14 +144,18 @@ class Step:
         finished_at = self._intent.row.started_at + clock.since(self._tick or clock.tick())
         encoded: Encoded | None = None
         problem: EncodingError | None = None
+        redact, streamed = self._run.trail.redact, isinstance(output, Streamed)
         if error is None or output is not None:
             try:
+                output = output if redact is None else redact(output)
                 encoded = encode(output)
             except EncodingError as raised:
                 problem = raised
                 error = error or raised
         usage = NOTHING
-        if self.kind == LLM_CALL:
+        if self.kind == LLM_CALL and redact is not None:
+            usage = recorded_usage(encoded, streamed)
+        elif self.kind == LLM_CALL:
             usage = usage_of_chunks(output.chunks) if isinstance(output, Streamed) else usage_of(output)
         number = self._intent.number
         assert number is not None
@@ -156,7 +164,7 @@ class Step:
             number,
             None if encoded is None else encoded.plain,
             None if encoded is None else encoded.exact,
-            None if error is None else failure(error),
+            None if error is None else failure(error, redact),
             finished_at,
             usage.tokens_in,
             usage.tokens_out,
@@ -170,7 +178,7 @@ class Step:
         if self._asked is None:
             return None
         if error is not None:
-            result = canonical_failure(error)
+            result = canonical_failure(error, self._run.trail.redact)
         elif encoded is None or encoded.opaque:
             result = canonical(output)
         else:  # its texts tell it from any other as well, and are there already

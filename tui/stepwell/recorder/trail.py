@@ -4,10 +4,12 @@ import threading
 from uuid import UUID
 
 from stepwell.core.codec import Encoded, decode, encode, parse
+from stepwell.core.redaction import Redactor
 from stepwell.core.state import PATCH, diff, paths
 from stepwell.core.steps import STATE_UPDATE
 from stepwell.core.world import MISSING
 from stepwell.recorder import clock, forks
+from stepwell.recorder.failures import failure
 from stepwell.recorder.intents import EndRun, StartStep
 from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.writer import Writer
@@ -21,9 +23,18 @@ Scope = tuple[str | None, bool]
 class Trail:
     """One run under way in this process."""
 
-    def __init__(self, writer: Writer, run_id: UUID, started_at: int, prompts: Prompts) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        run_id: UUID,
+        started_at: int,
+        prompts: Prompts,
+        redact: Redactor | None = None,
+    ) -> None:
         self.writer = writer
         self.prompts = prompts
+        self.redact = redact
+        """What keeps values from being recorded that must not be."""
         self.run_id = run_id
         self.ended = False
         """Whether somebody has said how the run ended."""
@@ -48,6 +59,8 @@ class Trail:
 
         Raises EncodingError for a state that cannot be kept.
         """
+        if self.redact is not None:
+            value, agent = self.redact(value), self.redact.label("agent", agent)
         scope = (None if shared else agent, shared)
         encoded = encode(value)
         new = decode(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
@@ -72,11 +85,13 @@ class Trail:
             self._states[scope] = (new, intent)
         return intent
 
-    def ending(self, status: str, failure: str | None) -> EndRun:
-        """The end of the run, still to be submitted."""
+    def ending(self, error: BaseException | None) -> EndRun:
+        """The end of the run, still to be submitted. Leaving the program with status 0 is no failure."""
         self.ended = True
         finished_at = self._started_at + clock.since(self._tick)
-        return EndRun(self.run_id, status, finished_at, failure)
+        if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
+            return EndRun(self.run_id, "ok", finished_at, None)
+        return EndRun(self.run_id, "failed", finished_at, failure(error, self.redact))
 
 
 def _encode_patch(ops: list[dict[str, object]]) -> tuple[Encoded, Encoded]:

@@ -21,7 +21,7 @@ from stepwell.core.codec.decoder import Decoder, make, show
 from stepwell.core.codec.encoder import MAX_DEPTH, Encoder
 from stepwell.core.codec.ordinary import canonical_ordinary, encode_ordinary
 from stepwell.core.codec.text import digest, dump, parse
-from stepwell.core.codec.values import Encoded, Opaque, Rebuilt, StandIn, Unavailable
+from stepwell.core.codec.values import Encoded, Opaque, Rebuilt, Redacted, StandIn, Unavailable
 from stepwell.errors import EncodingError
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Encoded",
     "Opaque",
     "Rebuilt",
+    "Redacted",
     "StandIn",
     "Unavailable",
     "canonical",
@@ -55,9 +56,9 @@ def encode(value: object) -> Encoded:
 def decode(plain: object, exact: object | None) -> object:
     """The value that was encoded, from both columns parsed with `parse`. Imports the classes it needs.
 
-    What cannot be rebuilt becomes an `Opaque` or `Unavailable`. Raises EncodingError for a value that a newer
-    version recorded, for columns that do not fit each other (a row edited by hand), and for one nested too
-    deeply for the interpreter.
+    What cannot be rebuilt becomes an `Opaque` or `Unavailable`, what was left out a `Redacted`. Raises
+    EncodingError for a value that a newer version recorded, for columns that do not fit each other (a row
+    edited by hand), and for one nested too deeply for the interpreter.
     """
     return rebuild(plain, exact).value
 

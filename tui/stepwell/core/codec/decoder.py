@@ -8,7 +8,7 @@ from stepwell.core.codec.order import jsonb_order
 from stepwell.core.codec.parts import Make
 from stepwell.core.codec.references import type_name
 from stepwell.core.codec.text import parse, unmask
-from stepwell.core.codec.values import Opaque, StandIn, Unavailable
+from stepwell.core.codec.values import Opaque, Redacted, StandIn, Unavailable
 from stepwell.errors import EncodingError
 
 Node = Any
@@ -143,6 +143,8 @@ def make(base: Any, head: list[Any], arg: Any, decoder: Decoder) -> object:
     made: StandIn
     if code == "opaque":
         made = Opaque(decoder.names(rest)[0], base)
+    elif code == "redacted":
+        made = Redacted(base)
     else:
         try:
             return _MAKE[code](base, rest, arg, decoder)

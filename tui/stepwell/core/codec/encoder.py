@@ -17,7 +17,7 @@ from stepwell.core.codec.order import OrderBook
 from stepwell.core.codec.parts import Head, Parts, Take
 from stepwell.core.codec.references import reference, type_name
 from stepwell.core.codec.text import clean, dump, mask
-from stepwell.core.codec.values import Encoded, Opaque, StandIn, Unavailable
+from stepwell.core.codec.values import Encoded, Opaque, Redacted, StandIn, Unavailable
 from stepwell.errors import EncodingError
 
 MAX_DEPTH = 500
@@ -153,7 +153,7 @@ class Encoder:
 
     def _walk_other(self, value: object) -> Result:
         self._enter(value)
-        parts = self._parts(value)
+        parts = self.parts(value)
         self.opaque |= parts.opaque
         plain, inner = self._walk(parts.base)
         self._stack.pop()
@@ -164,10 +164,11 @@ class Encoder:
             node.append(parts.arg)
         return plain, node
 
-    def _parts(self, value: Any) -> Parts:
+    def parts(self, value: Any) -> Parts:
+        """How a value that JSON does not know is taken apart. Raises EncodingError."""
         kind: Any = type(value)
         try:
-            if kind is Opaque or kind is Unavailable:
+            if kind is Opaque or kind is Unavailable or kind is Redacted:
                 return self._stand_in_parts(value)
             if kind is dict:
                 return containers.take_keys(value, self)
@@ -189,6 +190,8 @@ class Encoder:
         if isinstance(value, Opaque):
             text = _ADDRESS.sub("0x", value.repr) if self.canonical else value.repr
             return Parts(text, ("opaque", *self.names([value.type])), None, True)
+        if isinstance(value, Redacted):
+            return Parts(value.text, ("redacted",), None)
         head, arg = json.loads(value.tag)
         return Parts(value.fields, _hashable(head), arg, True)
 

@@ -42,7 +42,14 @@ class Unavailable:
         return hash((self.type, self.tag))
 
 
-StandIn = Opaque | Unavailable
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """Stands for a value that the recorder was told to leave out: `text` is what was recorded in its place."""
+
+    text: str = "[redacted]"
+
+
+StandIn = Opaque | Unavailable | Redacted
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,287 @@
+"""What must not be recorded: found by the names that values stand under, or by functions of the user's own."""
+
+import fnmatch
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from stepwell.core.codec.encoder import Encoder
+from stepwell.core.codec.parts import Parts
+from stepwell.core.codec.values import Redacted, Unavailable
+from stepwell.core.streamed import Streamed
+from stepwell.errors import EncodingError
+
+Rewrite = Callable[[str, str], str | None]
+"""Gets the name that a text stands under and the text; returns what to record: it, another text, or None for none."""
+
+_ATOMS: tuple[type, ...] = (bool, type(None), Redacted)
+_FIELDS = frozenset(("model", "dataclass", "namedtuple", "exception"))
+"""Heads of objects whose names are those of a class, and no data."""
+_SEPARATORS = re.compile(r"(\[[^\]]*\])|[-_]")
+_NAMES_IN_REPR = re.compile(r"([\w$-]+)['\"]?\s*[=:]")
+_MOST_KNOWN = 10_000
+
+
+class Redactor:
+    """Called with a value, gives the one to record: a `Redacted` stands for what is to be left out.
+
+    Nothing is changed in place, and what needs no redaction comes back as the same object. `patterns` are shell
+    patterns of names, in any case, with `-` and `_` or without. Usable from any thread.
+    """
+
+    def __init__(self, patterns: Iterable[str], rewrites: Iterable[Rewrite] = ()) -> None:
+        self.rewrites = tuple(rewrites)
+        texts = [fnmatch.translate(_bare(pattern)) for pattern in patterns]
+        self._pattern = re.compile("|".join(texts)) if texts else None
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, value: object, name: str = "") -> object:
+        """The value to record. Raises EncodingError where a rewrite raises, or the value cannot be kept anyway."""
+        try:
+            return Walk(self).value(value, name)
+        except RecursionError:
+            raise EncodingError(
+                "a value that is nested too deeply, or in itself, cannot be recorded"
+            ) from None
+        except (RuntimeError, ValueError, TypeError, LookupError) as error:
+            why = type(error).__name__  # its words may hold what is to be left out
+            raise EncodingError(
+                f"the value changed while it was being recorded ({why}); record a copy"
+            ) from error
+
+    def hides(self, name: str) -> bool:
+        """Whether what stands under this name is left out, whatever it is."""
+        found = self._known.get(name)
+        if found is None:
+            found = self._pattern is not None and self._pattern.match(_bare(name)) is not None
+            if len(self._known) < _MOST_KNOWN:
+                self._known[name] = found
+        return found
+
+    def rewrite(self, name: str, text: str) -> Redacted | None:
+        """What stands for a text; None for the text itself. Raises EncodingError."""
+        new: object = text
+        for rewrite in self.rewrites:
+            try:
+                new = rewrite(name, str(new))
+            except (
+                Exception
+            ) as error:  # the user's own code may raise anything, in words that are not to be told
+                why = f"redact raised {type(error).__name__}, so nothing may be recorded"
+                raise EncodingError(why) from error
+            if new is None:
+                return Redacted()
+            if not isinstance(new, str):
+                raise EncodingError(f"redact has to return a text or None, not {type(new).__name__}")
+        return None if new == text else Redacted(str(new))
+
+    def label(self, name: str, text: str | None) -> str | None:
+        """A text of a column of its own, such as the name of a run. Raises EncodingError."""
+        found = None if text is None else self.rewrite(name, text)
+        return text if found is None else found.text
+
+    def call(
+        self, name: str | None, agent: str | None, value: object, seed: object
+    ) -> tuple[str | None, str | None, object, object]:
+        """What identifies a step and what it is given; a name or seed taken from an argument is hidden with it."""
+        redacted = self(value)
+        if isinstance(value, Mapping) and isinstance(redacted, Mapping):
+            if name is not None and value.get("model") == name and self.hides("model"):
+                name = Redacted().text
+            if seed is not None and value.get("seed") is seed:
+                seed = redacted.get("seed")
+        return self.label("name", name), self.label("agent", agent), redacted, seed
+
+
+def _bare(name: str) -> str:
+    """A name or pattern without what it may be spelled with or without."""
+    return _SEPARATORS.sub(lambda found: found[1] or "", name.casefold())
+
+
+class Walk:
+    """One look at one value."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._hides = redactor.hides
+        self._reads = bool(redactor.rewrites)
+        """Whether texts are looked at, and not only names."""
+        self._taking = _Taking(self)
+        self._kinds: dict[type, Callable[[Any, str], object]] = {
+            **dict.fromkeys(_ATOMS, _same),
+            str: self._str if self._reads else _same,
+            int: self._other if self._reads else _same,
+            float: self._other if self._reads else _same,
+            dict: self._dict,
+            list: self._list,
+        }
+
+    def value(self, value: object, name: str) -> object:
+        """What to record of a value that stands under `name`."""
+        return self._kinds.get(type(value), self._other)(value, name)
+
+    def text(self, name: str, text: str) -> Redacted | None:
+        """What stands for a string."""
+        return self._redactor.rewrite(name, text)
+
+    def scalar(self, name: str, text: str) -> Redacted | None:
+        """What stands for a number, a date or another value that is no string, by its text."""
+        return self._redactor.rewrite(name, text)
+
+    def _str(self, value: str, name: str) -> object:
+        return self.text(name, value) or value
+
+    def _dict(self, value: dict[Any, Any], name: str) -> object:
+        made: dict[object, object] = {}
+        changed = False
+        for key, item in value.items():
+            own = key if type(key) is str else _name(key)
+            if own is not None and self._hides(own):
+                new: object = item if type(item) is Redacted else Redacted()
+            else:
+                new = self._kinds.get(type(item), self._other)(item, name if own is None else own)
+            new_key = key if type(key) is str and not self._reads else self._key(key, name, made)
+            changed = changed or new is not item or new_key is not key
+            made[new_key] = new
+        return made if changed else value
+
+    def _key(self, key: object, name: str, taken: Mapping[object, object]) -> object:
+        """What to record of a key; no two become one."""
+        new = self.scalar(name, key) or key if type(key) is str else self.value(key, name)
+        number = 1
+        text = new.text if isinstance(new, Redacted) else Redacted().text
+        while new is not key and new in taken:
+            number += 1
+            new = Redacted(f"{text} {number}")
+        return new
+
+    def _fields(self, value: dict[str, Any], name: str) -> object:
+        """`_dict` of an object's own names."""
+        made: dict[str, object] = {}
+        changed = False
+        for key, item in value.items():
+            new: object = Redacted() if self._hides(key) else self.value(item, key or name)
+            changed = changed or new is not item
+            made[key] = new
+        return made if changed else value
+
+    def _list(self, value: list[Any], name: str) -> object:
+        if len(value) == 2 and (own := _name(value[0])) is not None and self._hides(own):
+            return [value[0], Redacted()]  # a name and what belongs to it, as in lists of headers
+        made: list[object] | None = None
+        for index, item in enumerate(value):
+            new = self._kinds.get(type(item), self._other)(item, name)
+            if new is not item:
+                made = list(value) if made is None else made
+                made[index] = new
+        return value if made is None else made
+
+    def _other(self, value: object, name: str) -> object:
+        if type(value) is Streamed and self._reads:
+            return self._streamed(value, name)
+        return self.parts(value, name)
+
+    def parts(self, value: object, name: str) -> object:
+        """A value that is no plain text, list or dict, by its parts; put together again as it was encoded."""
+        before = self._taking.changes
+        parts = Parts(value, ()) if type(value) in (int, float) else self._taking.parts(value)
+        if type(parts.base) is dict:
+            new = self._fields(parts.base, name) if parts.head[0] in _FIELDS else self._dict(parts.base, name)
+            if parts.head[0] == "exception" and self._hides("message") and isinstance(new, dict):
+                new["args"] = [Redacted()]  # the message is made of them
+        elif isinstance(parts.base, list | tuple | set | frozenset | bytes | bytearray):
+            new = parts.base if parts.base is value else self.value(parts.base, name)
+        else:
+            new = self._leaf(value, parts, name) or parts.base
+        if type(new) is Redacted:
+            return new
+        if new is parts.base and self._taking.changes == before:
+            return value
+        return Unavailable("", new, "redacted", json.dumps([parts.head, parts.arg]))
+
+    def _leaf(self, value: object, parts: Parts, name: str) -> Redacted | None:
+        if parts.head[:1] == ("opaque",):
+            names = _NAMES_IN_REPR.findall(str(parts.base))
+            if any(map(self._hides, names)):
+                return Redacted()
+        if not self._reads or value is None:
+            return None
+        if isinstance(value, bytes | bytearray):
+            return self.scalar(name, value.decode(errors="replace"))
+        return self.scalar(name, _text(parts))
+
+    def _streamed(self, value: Streamed, name: str) -> object:
+        """A stream: what is left out may have come in several pieces, so that none alone tells."""
+        gathering = _Gathering(self._redactor)
+        gathering.value(value.chunks, "chunks")
+        whole = {}
+        for own, pieces in gathering.pieces.items():
+            found = self._redactor.rewrite(own, "".join(text for text, _ in pieces))
+            if found is not None and found.text != "".join(recorded for _, recorded in pieces):
+                whole[own] = found
+        return (_Joining(self._redactor, whole) if whole else self).parts(value, name)
+
+
+class _Taking(Encoder):
+    """Takes objects apart; what they hold out of sight is redacted as well."""
+
+    def __init__(self, walk: Walk) -> None:
+        super().__init__()
+        self._redacting = walk
+        self.changes = 0
+
+    def nested(self, value: object) -> list[str | None]:
+        new = self._redacting.value(value, "")
+        self.changes += new is not value
+        return super().nested(new)
+
+
+class _Gathering(Walk):
+    """Notes the pieces of text that stand under each name, in their order, and as they are recorded alone."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__(redactor)
+        self.pieces: dict[str, list[tuple[str, str]]] = {}
+
+    def text(self, name: str, text: str) -> Redacted | None:
+        found = super().text(name, text)
+        self.pieces.setdefault(name, []).append((text, text if found is None else found.text))
+        return found
+
+
+class _Joining(Walk):
+    """Puts the first of the pieces under a name in place of them all."""
+
+    def __init__(self, redactor: Redactor, whole: dict[str, Redacted]) -> None:
+        super().__init__(redactor)
+        self._whole = whole
+        self._told: set[str] = set()
+
+    def text(self, name: str, text: str) -> Redacted | None:
+        if name not in self._whole or not text:
+            return super().text(name, text)
+        first = name not in self._told
+        self._told.add(name)
+        return self._whole[name] if first else Redacted("")
+
+
+def _same(value: object, _: str) -> object:
+    return value
+
+
+def _name(key: object) -> str | None:
+    """The name that a key is, None where it is no text."""
+    if isinstance(key, str):
+        return str.__str__(key)
+    return key.decode(errors="replace") if isinstance(key, bytes) else None
+
+
+def _text(parts: Parts) -> str:
+    base = parts.base
+    if parts.head == ("decimal",) and isinstance(parts.arg, str):
+        return parts.arg
+    try:
+        return str(base)
+    except ValueError:  # an integer of more digits than Python prints
+        return hex(base) if isinstance(base, int) else ""

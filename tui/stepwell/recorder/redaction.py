@@ -1,0 +1,47 @@
+"""`Recorder(redact=…)`: what the option may be, and what is read of a reply that was redacted."""
+
+from collections.abc import Sequence
+
+from stepwell.core.codec import Encoded, parse
+from stepwell.core.redaction import Redactor, Rewrite
+from stepwell.core.usage import NOTHING, Usage, usage_of, usage_of_chunks
+from stepwell.errors import UsageError
+
+Redact = str | Rewrite | Sequence[str | Rewrite]
+"""A shell pattern of names, a function of a name and a text, or several of both."""
+
+
+def redactor(given: Redact | None) -> Redactor | None:
+    """What does the option's work; None where there is nothing to do. Raises UsageError for anything else."""
+    if given is None:
+        return None
+    if isinstance(given, bytes):
+        raise UsageError(_WRONG)
+    several: Sequence[object] = [given] if isinstance(given, str) or callable(given) else list(given)
+    patterns: list[str] = []
+    rewrites: list[Rewrite] = []
+    for one in several:
+        if isinstance(one, str) and one:
+            patterns.append(one)
+        elif callable(one):
+            rewrites.append(one)
+        else:
+            raise UsageError(_WRONG)
+    if not several:
+        return None
+    return Redactor(patterns, rewrites)
+
+
+_WRONG = (
+    'redact takes shell patterns of names ("*password*"), functions of a name and a text, or a list of these'
+)
+
+
+def recorded_usage(encoded: Encoded | None, streamed: bool) -> Usage:
+    """What a reply says about itself, as far as it is recorded."""
+    if encoded is None:
+        return NOTHING
+    said = parse(encoded.plain)
+    if streamed and isinstance(said, dict):
+        return usage_of_chunks(said["chunks"])
+    return usage_of(said)
