@@ -5,7 +5,8 @@ FROM (
            NULL::timestamptz AS started_at, NULL::timestamptz AS finished_at, NULL::int AS finished_order,
            NULL::int AS finished_before, NULL::int AS started_before, NULL::jsonb AS error,
            NULL::int AS tokens_in, NULL::int AS tokens_out, NULL::text AS finish_reason,
-           NULL::jsonb AS input_exact, NULL::jsonb AS output_exact
+           NULL::jsonb AS input_exact, NULL::jsonb AS output_exact, NULL::int AS input_base, NULL::int AS input_keep,
+           NULL::text AS input_list, NULL::jsonb AS input_removed
 ) AS absent
 CROSS JOIN LATERAL (
     SELECT step_number, step_type, output IS NOT NULL AS has_output, created_at, seed, agent, name, parent_step,
@@ -13,7 +14,8 @@ CROSS JOIN LATERAL (
            CASE WHEN error IS NOT NULL
                 THEN concat_ws(': ', error ->> 'type', nullif(error ->> 'message', '')) END AS error,
            tokens_in, tokens_out, finish_reason, finished_before, started_before,
-           input::text, output::text, input_exact::text, output_exact::text, error::text AS error_text
+           input::text, input_exact::text, input_base, input_keep, input_list, input_removed::text,
+           output::text, output_exact::text, error::text AS error_text
     FROM agent_steps
     WHERE run_id = %(run_id)s AND step_number = %(number)s
     ORDER BY id

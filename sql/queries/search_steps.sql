@@ -1,15 +1,16 @@
 -- Steps in whose payload, error or name a text occurs; %(needle)s is the text as JSON spells it inside a string.
--- %(fold)s: upper and lower case are the same.
-SELECT step_number, step_type, agent, in_input, in_output, call_hash
+-- %(fold)s: upper and lower case are the same. Of a prompt that is stored as a difference only what is new is looked at.
+SELECT step_number, step_type, agent, in_input, in_output, call_hash, input_base
 FROM (
-    SELECT step.step_number, step.step_type, step.agent, step.id, step.call_hash,
+    SELECT step.step_number, step.step_type, step.agent, step.id, step.call_hash, step.input_base,
            CASE WHEN %(fold)s THEN strpos(lower(given), lower(%(needle)s)) ELSE strpos(given, %(needle)s) END > 0
                AS in_input,
            CASE WHEN %(fold)s THEN strpos(lower(gave), lower(%(needle)s)) ELSE strpos(gave, %(needle)s) END > 0
                AS in_output
-    FROM (SELECT NULL::text AS agent, NULL::text AS name, NULL::jsonb AS error, NULL::bigint AS call_hash) AS absent
+    FROM (SELECT NULL::text AS agent, NULL::text AS name, NULL::jsonb AS error, NULL::bigint AS call_hash,
+                 NULL::int AS input_base) AS absent
     CROSS JOIN LATERAL (
-        SELECT step_number, step_type, agent, id, call_hash, coalesce(input::text, '') AS given,
+        SELECT step_number, step_type, agent, id, call_hash, input_base, coalesce(input::text, '') AS given,
                concat_ws(chr(31), name, output::text, error::text) AS gave
         FROM agent_steps
         WHERE run_id = %(run_id)s

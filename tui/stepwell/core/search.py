@@ -18,6 +18,8 @@ class Found:
     in_output: bool
     call_hash: int | None = None
     """Equal for tool calls with the same name, arguments and result."""
+    base: int | None = None
+    """The step whose prompt this one holds too, apart from what was looked at."""
 
 
 def needle(text: str) -> str:
@@ -33,18 +35,20 @@ def folds_case(text: str) -> bool:
 def first_appearances(found: Iterable[Found]) -> Iterator[int]:
     """Numbers of the steps where the text is new.
 
-    A prompt repeats what was in the same agent's previous prompt and what has been answered since, and a lap
-    of a loop repeats the call before. `found` are all matching steps, and all model calls whether they match
-    or not, in order.
+    A prompt repeats what was in the same agent's previous prompt and what has been answered since; one that
+    was looked at as a difference repeats its base too. A lap of a loop repeats the call before. `found` are
+    all matching steps, and all model calls whether they match or not, in order.
     """
     repeated: dict[str | None, bool] = {}
+    holds: dict[int, bool] = {}
     calls: set[int] = set()
     for step in found:
         if step.type == LLM_CALL:
             is_new = step.in_input and not repeated.get(step.agent, False)
             if is_new or step.in_output:
                 yield step.number
-            repeated[step.agent] = step.in_input or step.in_output
+            holds[step.number] = step.in_input or (step.base is not None and holds.get(step.base, False))
+            repeated[step.agent] = holds[step.number] or step.in_output
         else:
             repeated[step.agent] = True
             if step.call_hash not in calls:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 LLM_CALL = "llm_call"
@@ -106,6 +107,21 @@ class RunHead:
         return self.unanswered and recorded and self.source is None and self.status != "unknown"
 
 
+class Stored(NamedTuple):
+    """The input of a row: whole where `base` is None, else the difference to the input of step `base` (`core.deltas`).
+
+    JSON as the text that Postgres holds.
+    """
+
+    number: int
+    plain: str | None
+    exact: str | None
+    base: int | None = None
+    keep: int | None = None
+    list: str | None = None
+    removed: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Payload:
     """What a step was given and gave, as the JSON text that Postgres holds.
@@ -120,3 +136,7 @@ class Payload:
     input_exact: str | None = None
     output_exact: str | None = None
     error: str | None = None
+    chain: tuple[Stored, ...] = ()
+    """Of an input that is stored as a difference: its row, then the base of each one before."""
+    problem: str | None = None
+    """Why `input` is not the whole of such an input, in words; None where it is."""

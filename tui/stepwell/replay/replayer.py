@@ -45,6 +45,11 @@ class Replayer:
         """Role and database, for people: `agents@db1`."""
         return self._read(reading.where)[0]
 
+    @property
+    def caution(self) -> str:
+        """A line about a role that may do more than look, once something has been read; else empty."""
+        return self._reader.caution
+
     def payload(self, number: int) -> Payload:
         """What step `number` was given and gave. Raises NotFoundError."""
         return self._read(lambda c: reading.read_payload(c, self.run_id, number))[0]
@@ -59,11 +64,11 @@ class Replayer:
         Raises DatabaseError where the database cannot be read even after reconnecting once.
         """
         started = self._clock()
-        (head, payload, parts), report = self._read(lambda c: _read_world(c, self.run_id, number, moment))
+        (head, parts), report = self._read(lambda c: _read_world(c, self.run_id, number, moment))
         # Rolled back by now: what follows keeps no transaction waiting.
         folded = fold(_state_steps(parts.states), number)
         seconds = self._clock() - started
-        return _assemble(self.run_id, head, payload, moment, parts, folded, report, seconds)
+        return _assemble(self.run_id, head, moment, parts, folded, report, seconds)
 
     def cancel(self) -> None:
         """Stop what is running, from another thread; the move then raises DatabaseError."""
@@ -78,7 +83,7 @@ class Replayer:
 
 def _read_world(
     connection: psycopg.Connection, run_id: UUID, number: int, moment: Moment
-) -> tuple[StepHead, Payload, Parts]:
+) -> tuple[StepHead, Parts]:
     head, counters, payload = read_step(connection, run_id, number)
     done = moment is Moment.AFTER and not head.in_doubt
     bounds = Bounds(
@@ -86,13 +91,12 @@ def _read_world(
         order=head.finished_order if done else counters.finished_before,
         number=number if done else number - 1,
     )
-    return head, payload, read_parts(connection, run_id, head, bounds)
+    return head, read_parts(connection, run_id, head, payload, bounds)
 
 
 def _assemble(
     run_id: UUID,
     head: StepHead,
-    payload: Payload,
     moment: Moment,
     parts: Parts,
     folded: Folded,
@@ -106,7 +110,7 @@ def _assemble(
         number=head.number,
         moment=moment,
         step=head,
-        payload=payload,
+        payload=parts.payload,
         states=folded.states,
         set_at=folded.set_at,
         changed=folded.changed,

@@ -6,10 +6,11 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import dict_row
+from psycopg.rows import DictRow, dict_row
 
 from stepwell.core.search import Found, folds_case, needle
-from stepwell.core.steps import Loop, Payload, RunHead, StepHead
+from stepwell.core.steps import Loop, Payload, RunHead, StepHead, Stored
+from stepwell.core.whole import payload
 from stepwell.errors import DatabaseError, NotFoundError, UsageError
 from stepwell.store.filters import filter_of, id_range, ids_of
 from stepwell.store.queries import query
@@ -156,22 +157,25 @@ def step_head(
 
 def read_payload(connection: psycopg.Connection, run_id: UUID, number: int) -> Payload:
     """What a step was given and gave. Raises NotFoundError where the run has no such step."""
-    found = rows(connection, "read_payload", run_id=run_id, number=number)
-    if not found:
+    step = {"run_id": run_id, "number": number}
+    with connection.cursor(row_factory=dict_row) as cursor:
+        chain = stored_rows(cursor.execute(query("read_bases"), step, prepare=False))
+    found = rows(connection, "read_payload", **step)
+    if not found or not chain:
         raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
-    return payload(found[0])
+    return payload(chain, **found[0])
 
 
 def search_steps(connection: psycopg.Connection, run_id: UUID, text: str) -> list[Found]:
-    """Steps in which `text` occurs, and all model calls; reads every payload of the run."""
+    """Steps in which `text` occurs, and all model calls; reads every payload of the run as it is stored."""
     found = rows(connection, "search_steps", run_id=run_id, needle=needle(text), fold=folds_case(text))
-    columns = ("step_number", "step_type", "agent", "in_input", "in_output", "call_hash")
+    columns = ("step_number", "step_type", "agent", "in_input", "in_output", "call_hash", "input_base")
     return [Found(*(row[column] for column in columns)) for row in found]
 
 
-def payload(row: Row) -> Payload:
-    """A row of payload texts; takes the row apart."""
-    return Payload(number=row.pop("step_number"), **row)
+def stored_rows(cursor: psycopg.Cursor[DictRow]) -> list[Stored]:
+    """The inputs that a query has found, each the base of the one before it."""
+    return sorted((Stored(**row) for row in cursor), key=lambda row: -row.number)
 
 
 def _run(row: Row) -> RunHead:

@@ -8,10 +8,11 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import DictRow, TupleRow, dict_row
 
-from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, StepHead
+from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, StepHead, Stored
+from stepwell.core.whole import payload
 from stepwell.errors import NotFoundError
 from stepwell.store.queries import query
-from stepwell.store.reading import Row, payload, step_head
+from stepwell.store.reading import Row, step_head, stored_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class StateRow(NamedTuple):
 class Parts:
     """What a world shows beside its step, as texts and numbers still to be made sense of."""
 
+    payload: Payload
+    """Of the step itself, with the steps that its input is put together with."""
     states: list[StateRow]
     answers: list[Row]
     prompt: Payload | None
@@ -59,34 +62,52 @@ class Parts:
 def read_step(
     connection: psycopg.Connection, run_id: UUID, number: int
 ) -> tuple[StepHead, Counters, Payload]:
-    """One step whole, and the counters of its row. Raises NotFoundError where the run has no such step."""
+    """One step, and the counters of its row; its input as it is stored.
+
+    Raises NotFoundError where the run has no such step.
+    """
     with connection.cursor() as cursor:
         row = cursor.execute(
             query("read_step"), {"run_id": run_id, "number": number}, prepare=False
         ).fetchone()
     if row is None:
         raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
-    *head, finished_before, started_before = row[:-5]
-    return step_head(*head), Counters(finished_before, started_before), Payload(number, *row[-5:])
+    *head, finished_before, started_before = row[:-9]
+    given, gave = row[-9:-3], row[-3:]
+    return (
+        step_head(*head),
+        Counters(finished_before, started_before),
+        payload([Stored(number, *given)], *gave),
+    )
 
 
-def read_parts(connection: psycopg.Connection, run_id: UUID, head: StepHead, bounds: Bounds) -> Parts:
-    """The state steps and answers within `bounds`, and the prompt shown with step `head`."""
+def read_parts(
+    connection: psycopg.Connection, run_id: UUID, head: StepHead, own: Payload, bounds: Bounds
+) -> Parts:
+    """The state steps and answers within `bounds`, the prompt shown with step `head`, and what its input is made of."""
     inside = {"run_id": run_id, **asdict(bounds)}
-    step = {"run_id": run_id, "number": head.number, "agent": head.agent}
+    base = own.chain[0].base if own.chain else None
+    step = {"run_id": run_id, "number": head.number, "agent": head.agent, "known": base}
     with _at_once(connection):
         states: psycopg.Cursor[TupleRow] = connection.cursor()
         states.execute(query("fold_state"), inside, prepare=False)
         answers = _send(connection, "fold_answers", inside)
+        bases = _send(connection, "read_bases", {"run_id": run_id, "number": base}) if own.chain else None
         prompts = _send(connection, _PROMPTS[head.type], step) if head.type in _PROMPTS else None
         replies = _send(connection, "read_previous_reply", step) if head.type == TOOL_CALL else None
-    prompt = prompts.fetchone() if prompts else None
+    chain = stored_rows(bases) if bases else []
+    prompt = stored_rows(prompts) if prompts else []
+    if prompt and prompt[0].number == base:
+        prompt = chain
     reply = replies.fetchone() if replies else None
     return Parts(
+        payload=payload([*own.chain, *chain], own.output, own.output_exact, own.error) if own.chain else own,
         states=[StateRow._make(row) for row in states.fetchall()],
         answers=answers.fetchall(),
         prompt=payload(prompt) if prompt else None,
-        reply=payload(reply) if reply else None,
+        reply=Payload(reply["step_number"], None, reply["output"], None, reply["output_exact"])
+        if reply
+        else None,
     )
 
 
