@@ -1,7 +1,8 @@
 -- End a run, and let go of its lock. No row if the run is no longer there.
 WITH run AS (
     UPDATE agent_runs
-    SET status = %(status)s, finished_at = %(finished_at)s, error = %(error)s::jsonb
+    SET status = %(status)s, finished_at = %(finished_at)s, error = %(error)s::jsonb,
+        keep = coalesce(nullif(keep, ''), %(keep)s) -- who asked for it in words is not overruled
     WHERE run_id = %(run_id)s
     RETURNING run_id
 )

@@ -10,7 +10,7 @@ from psycopg import Connection
 from stepwell.core.codec import dump
 from stepwell.core.loops import LoopTracker
 from stepwell.core.steps import Loop
-from stepwell.recorder.intents import EndRun, FinishStep, Intent, OpenRun, ResumeRun, StartStep
+from stepwell.recorder.intents import EndRun, Errand, FinishStep, Intent, OpenRun, ResumeRun, StartStep
 from stepwell.store import writing
 from stepwell.store.writing import Finish, Start
 
@@ -68,6 +68,9 @@ def write(
     for intent in intents:
         if isinstance(intent, EndRun):
             _end(connection, intent, books)
+        elif isinstance(intent, Errand):
+            intent.result = intent.do(connection)
+            intent.answer()
     return again
 
 
@@ -97,7 +100,9 @@ def _resume(connection: Connection[Any], intent: ResumeRun, books: Books) -> Non
 
 
 def _end(connection: Connection[Any], intent: EndRun, books: Books) -> None:
-    there = writing.end_run(connection, intent.run_id, intent.status, intent.finished_at, intent.failure)
+    there = writing.end_run(
+        connection, intent.run_id, intent.status, intent.finished_at, intent.failure, intent.keep
+    )
     book = _book(books, intent.run_id)
     book.opened -= 1
     if book.opened <= 0:

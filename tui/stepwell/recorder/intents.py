@@ -4,7 +4,10 @@ import asyncio
 import logging
 from _thread import allocate_lock
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
+
+from psycopg import Connection
 
 from stepwell.core.codec import Encoded
 from stepwell.errors import RecordingError
@@ -121,16 +124,32 @@ class ResumeRun(Intent):
 
 
 class EndRun(Intent):
-    """End a run."""
+    """End a run. `keep` is why it is worth keeping, empty if it is not, None if nobody says."""
 
-    __slots__ = ("failure", "finished_at", "run_id", "status")
+    __slots__ = ("failure", "finished_at", "keep", "run_id", "status")
 
     def __init__(self, run_id: UUID, status: str, finished_at: int, failure: str | None) -> None:
         super().__init__()
         self.run_id, self.status, self.finished_at, self.failure = run_id, status, finished_at, failure
+        self.keep: str | None = None
 
     def describe(self) -> str:
         return f"the end of run {self.run_id} was not recorded"
+
+
+class Errand(Intent):
+    """Something small that a run wants done between its steps and its end, in one statement that may be repeated."""
+
+    __slots__ = ("do", "result", "what")
+
+    def __init__(self, what: str, do: Callable[[Connection[Any]], object]) -> None:
+        """`what` was not done, if it fails: `run 7f3a was not marked`."""
+        super().__init__()
+        self.what, self.do = what, do
+        self.result: object = None
+
+    def describe(self) -> str:
+        return self.what
 
 
 class StartStep(Intent):

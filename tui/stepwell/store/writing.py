@@ -147,10 +147,16 @@ def resume_run(connection: Connection[Any], run_id: UUID) -> int | None:
 
 
 def end_run(
-    connection: Connection[Any], run_id: UUID, status: str, finished_at: int, error: str | None
+    connection: Connection[Any],
+    run_id: UUID,
+    status: str,
+    finished_at: int,
+    error: str | None,
+    keep: str | None = None,
 ) -> bool:
-    """End a run. Returns whether it is there."""
+    """End a run. `keep` is why it is worth keeping, '' if it is not. Returns whether it is there."""
     row = {"run_id": run_id, "status": status, "finished_at": _moment(finished_at), "error": error}
+    row["keep"] = keep
     ended = connection.execute(query("end_run"), {**row, "key": Int8(lock_key(run_id))})
     return ended.fetchone() is not None
 
