@@ -11,6 +11,7 @@ from stepwell.errors import (
 )
 from stepwell.recorder.context import current_run
 from stepwell.recorder.decorator import tool
+from stepwell.recorder.keeping import Summary, keep
 from stepwell.recorder.recorder import Recorder
 from stepwell.recorder.run import Run
 
@@ -23,7 +24,9 @@ __all__ = [
     "RecordingError",
     "Run",
     "StepwellError",
+    "Summary",
     "UsageError",
     "current_run",
+    "keep",
     "tool",
 ]

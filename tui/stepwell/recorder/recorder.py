@@ -18,6 +18,7 @@ from stepwell.errors import DatabaseError, EncodingError, NotFoundError, UsageEr
 from stepwell.recorder import clock
 from stepwell.recorder.failures import cause, failure
 from stepwell.recorder.intents import EndRun, OpenRun, ResumeRun
+from stepwell.recorder.keeping import Keep, checked
 from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.redaction import Redact, redactor
 from stepwell.recorder.run import Options, Run
@@ -42,6 +43,8 @@ class Recorder:
     `redact` says what is not to be recorded, though the agent gets and gives it: shell patterns of the names of
     arguments, keys and fields at any depth (`"*password*"`, in any case, with `_` and `-` or without), functions that
     get a name and a text and return the text to record, or a list of these. Text is not looked into for names.
+    `keep` decides at the end of a run whether it is worth keeping: `stepwell.keep(…)`, or a function of a
+    `stepwell.Summary`; what is not, `stepwell prune` deletes.
     Usable from any thread, and in forked children. Close it, or use it as `with`; the end of the interpreter
     closes it too. Raises UsageError for an option; DatabaseError where the database cannot be reached or has no
     tables yet (`stepwell init` makes them; in the embedded Postgres they are made here).
@@ -54,6 +57,7 @@ class Recorder:
         durability: Durability = "sync",
         prompts: Storing = "delta",
         redact: Redact | None = None,
+        keep: Keep | None = None,
     ) -> None:
         if durability not in ("sync", "async"):
             raise UsageError(f"durability is 'sync' or 'async', not {durability!r}")
@@ -63,6 +67,7 @@ class Recorder:
         self._durable = durability == "sync"
         self._deltas = prompts == "delta"
         self._redact = redactor(redact)
+        self._keep = checked(keep)
         if self._target.notice:
             log.warning("%s", self._target.notice)
         if self._target.server is not None:
@@ -110,7 +115,7 @@ class Recorder:
         return Run(self._trail(intent.run_id, clock.now()), Options())
 
     def _trail(self, run_id: UUID, started_at: int) -> Trail:
-        return Trail(self._writer, run_id, started_at, Prompts(self._deltas), self._redact)
+        return Trail(self._writer, run_id, started_at, Prompts(self._deltas), self._redact, self._keep)
 
     def close(self) -> None:
         """Commit what is under way and let go of the connection. Runs still open show as died."""

@@ -136,13 +136,41 @@ class Run:
 
     def finish(self, error: BaseException | None = None) -> None:
         """End the run where no `with` does: `failed` with an error, else `ok`. Raises RecordingError."""
-        self.trail.writer.do(self.trail.ending(error))
+        trail = self.trail
+        ending = trail.ending(error)
+        if (facts := trail.facts()) is not None:
+            try:
+                trail.writer.do(facts)
+                trail.judge(ending, facts)
+            except RecordingError:
+                pass  # then it is kept
+            except BaseException:  # an interrupt: the run ends all the same
+                trail.writer.submit(ending)
+                raise
+        trail.writer.do(ending)
 
     async def afinish(self, error: BaseException | None = None) -> None:
         """`finish` for tasks."""
-        intent = self.trail.ending(error)
-        self.trail.writer.submit(intent)
-        await intent.wait_async()
+        trail = self.trail
+        ending = trail.ending(error)
+        try:
+            if (facts := trail.facts()) is not None:
+                trail.writer.submit(facts)
+                await facts.wait_async()
+                trail.judge(ending, facts)
+        except RecordingError:
+            pass  # then it is kept
+        finally:  # after a cancel too
+            trail.writer.submit(ending)
+        await ending.wait_async()
+
+    def keep(self, why: str = "kept") -> None:
+        """Say why this run is worth keeping, whatever `Recorder(keep=…)` says at its end. Does not wait.
+
+        `stepwell prune` then spares it, unless it is asked for all runs of an age. Raises RecordingError where the
+        recorder is closed; a failing later is logged.
+        """
+        self.trail.writer.submit(self.trail.mark(why))
 
     def __enter__(self) -> Run:
         self._token = enter(Frame(self, None))

@@ -4,15 +4,18 @@ import threading
 from uuid import UUID
 
 from stepwell.core.codec import Encoded, decode, encode, parse
+from stepwell.core.recording import storable
 from stepwell.core.redaction import Redactor
 from stepwell.core.state import PATCH, diff, paths
 from stepwell.core.steps import STATE_UPDATE
 from stepwell.core.world import MISSING
 from stepwell.recorder import clock, forks
 from stepwell.recorder.failures import failure
-from stepwell.recorder.intents import EndRun, StartStep
+from stepwell.recorder.intents import EndRun, Errand, StartStep
+from stepwell.recorder.keeping import Keep, judge
 from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.writer import Writer
+from stepwell.store.keeping import Facts, keep_run, read_facts
 from stepwell.store.writing import Start
 
 SHARED_NAME = "shared"
@@ -30,11 +33,13 @@ class Trail:
         started_at: int,
         prompts: Prompts,
         redact: Redactor | None = None,
+        keep: Keep | None = None,
     ) -> None:
         self.writer = writer
         self.prompts = prompts
         self.redact = redact
         """What keeps values from being recorded that must not be."""
+        self._keep = keep
         self.run_id = run_id
         self.ended = False
         """Whether somebody has said how the run ended."""
@@ -84,6 +89,24 @@ class Trail:
             self.writer.submit(intent, waiting=waiting)
             self._states[scope] = (new, intent)
         return intent
+
+    def mark(self, why: str) -> Errand:
+        """Say that the run is worth keeping. To be submitted; nobody waits for it."""
+        label = storable(why if self.redact is None else self.redact.label("keep", why) or "") or "kept"
+        errand = Errand(f"run {self.run_id} was not marked", lambda c: keep_run(c, self.run_id, label))
+        errand.watched = False
+        return errand
+
+    def facts(self) -> Errand | None:
+        """What is asked before the end, where somebody decides then whether the run is worth keeping."""
+        if self._keep is None:
+            return None
+        return Errand(f"the facts of run {self.run_id} were not read", lambda c: read_facts(c, self.run_id))
+
+    def judge(self, ending: EndRun, facts: Errand) -> None:
+        """Have the end say whether the run is worth keeping."""
+        if self._keep is not None and isinstance(facts.result, Facts):
+            ending.keep = judge(self._keep, ending, facts.result)
 
     def ending(self, error: BaseException | None) -> EndRun:
         """The end of the run, still to be submitted. Leaving the program with status 0 is no failure."""
