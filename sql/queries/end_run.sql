@@ -6,4 +6,4 @@ WITH run AS (
     WHERE run_id = %(run_id)s
     RETURNING run_id
 )
-SELECT pg_advisory_unlock_shared(%(key)s) FROM run
+SELECT pg_advisory_unlock_shared(%(key)s::int8) FROM run

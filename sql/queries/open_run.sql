@@ -1,7 +1,9 @@
--- Begin a run, and hold the lock that tells readers that its recorder lives. Sent again, it begins no second one.
+-- Begin a run, and hold the lock that tells readers that its recorder lives; without a key it is the heartbeat that
+-- does. Sent again, it begins no second one.
 WITH run AS (
-    INSERT INTO agent_runs (run_id, name, tags, started_at)
-    VALUES (%(run_id)s, %(name)s, %(tags)s::jsonb, %(started_at)s)
+    INSERT INTO agent_runs (run_id, name, tags, started_at, heartbeat)
+    VALUES (%(run_id)s, %(name)s, %(tags)s::jsonb, %(started_at)s,
+            CASE WHEN %(key)s::int8 IS NULL THEN clock_timestamp() END)
     ON CONFLICT (run_id) DO NOTHING
 )
-SELECT pg_try_advisory_lock_shared(%(key)s)
+SELECT pg_try_advisory_lock_shared(%(key)s::int8)

@@ -3,6 +3,8 @@ SELECT set_config('synchronous_commit',
                   CASE WHEN NOT %(durable)s THEN 'off'
                        WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
                        ELSE current_setting('synchronous_commit') END, false),
+       set_config('lock_timeout', CASE WHEN current_setting('lock_timeout') = '0' THEN %(lock_timeout)s
+                                       ELSE current_setting('lock_timeout') END, false),
        set_config('default_transaction_isolation', 'read committed', false),
        set_config('enable_seqscan', 'off', false),
        set_config('enable_hashjoin', 'off', false),

@@ -2,6 +2,11 @@
 
 from uuid import UUID
 
+HEARTBEAT_SECONDS = 1.0
+"""How often a recorder behind a pooler, which can hold no lock, sets `heartbeat` of the runs that it has open."""
+ALIVE_SECONDS = 5.0
+"""A run is alive while somebody holds its lock, or while its heartbeat is not older than this by the server's clock."""
+
 
 def lock_key(run_id: UUID) -> int:
     """The key of the advisory lock that a recorder holds, shared, for each run that it has open.

@@ -10,8 +10,9 @@ from psycopg import Connection
 from stepwell.core.codec import dump
 from stepwell.core.loops import LoopTracker
 from stepwell.core.steps import Loop
-from stepwell.recorder.intents import EndRun, Errand, FinishStep, Intent, OpenRun, ResumeRun, StartStep
+from stepwell.recorder.intents import Beat, EndRun, Errand, FinishStep, Intent, OpenRun, ResumeRun, StartStep
 from stepwell.store import writing
+from stepwell.store.pooled import is_pooled
 from stepwell.store.writing import Finish, Start
 
 _LOOP = tuple(part.name for part in fields(Loop))
@@ -30,11 +31,14 @@ class Book:
     """How often it was opened or resumed here and not ended: the number of locks held for it."""
     inherited: bool = False
     """Opened by the parent of this forked process; held here too from the first step on."""
+    guarded: bool = False
+    """Whether no step is begun unless `last` is the last: one that was thought lost may arrive late behind a pooler."""
     tracker: LoopTracker = field(default_factory=LoopTracker)
 
     def note(self, number: int) -> None:
         if number != self.last + 1:
             self.foreign = number - 1
+            self.guarded = False  # others record into the run as well
         self.last = number
 
 
@@ -64,6 +68,9 @@ def write(
             _open(connection, intent, books)
         elif isinstance(intent, ResumeRun):
             _resume(connection, intent, books)
+        elif isinstance(intent, Beat):
+            _beat(connection, books)
+            intent.answer()
     again = _write_steps(connection, finishes, starts, books, None)
     for intent in intents:
         if isinstance(intent, EndRun):
@@ -85,7 +92,9 @@ def _hold_inherited(connection: Connection[Any], intents: Sequence[Intent], book
 
 def _open(connection: Connection[Any], intent: OpenRun, books: Books) -> None:
     writing.open_run(connection, intent.run_id, intent.name, intent.tags, intent.started_at)
-    _book(books, intent.run_id).opened += 1
+    book = book_of(books, intent.run_id)
+    book.opened += 1
+    book.guarded = is_pooled(connection)
     intent.answer()
 
 
@@ -93,9 +102,10 @@ def _resume(connection: Connection[Any], intent: ResumeRun, books: Books) -> Non
     steps = writing.resume_run(connection, intent.run_id)
     if steps is not None:
         intent.found = True
-        book = _book(books, intent.run_id)
+        book = book_of(books, intent.run_id)
         book.opened += 1
         book.last = book.foreign = max(book.last, steps)
+        book.guarded = is_pooled(connection)
     intent.answer()
 
 
@@ -103,11 +113,17 @@ def _end(connection: Connection[Any], intent: EndRun, books: Books) -> None:
     there = writing.end_run(
         connection, intent.run_id, intent.status, intent.finished_at, intent.failure, intent.keep
     )
-    book = _book(books, intent.run_id)
+    book = book_of(books, intent.run_id)
     book.opened -= 1
     if book.opened <= 0:
         del books[intent.run_id]
     intent.answer(None if there else intent.problem(GONE))
+
+
+def _beat(connection: Connection[Any], books: Books) -> None:
+    """Show that the runs are alive, where no lock does."""
+    if is_pooled(connection):
+        writing.hold_runs(connection, [run_id for run_id, book in books.items() if book.opened > 0])
 
 
 def _write_steps(
@@ -118,8 +134,8 @@ def _write_steps(
     sent: Callable[[], None] | None,
 ) -> list[Intent]:
     for intent in finishes:
-        _count(intent, books)
-    rows = [_start_row(intent, _book(books, intent.row.run_id)) for intent in starts]
+        count_call(intent, books)
+    rows = [_start_row(intent, book_of(books, intent.row.run_id)) for intent in starts]
     for start, row in zip(starts, rows, strict=True):
         start.sent = row
     done, numbers = _send(connection, [intent.row for intent in finishes], rows, sent)
@@ -130,7 +146,7 @@ def _write_steps(
     again: list[Intent] = []
     for start, number in zip(starts, numbers, strict=True):
         run_id = start.row.run_id
-        again += _begun(start, number, _book(books, run_id), wary=run_id in wary)
+        again += _begun(start, number, book_of(books, run_id), wary=run_id in wary)
     return again
 
 
@@ -149,13 +165,13 @@ def _send(
     return writing.write_steps(connection, finishes, starts, sent)
 
 
-def _count(intent: FinishStep, books: Books) -> None:
+def count_call(intent: FinishStep, books: Books) -> None:
     """See whether this call makes a loop; once, however often the batch is sent."""
     row = intent.row
     if intent.counted or row.call_hash is None:
         return
     intent.counted = True
-    tracker = _book(books, row.run_id).tracker
+    tracker = book_of(books, row.run_id).tracker
     loop = tracker.add(intent.agent, row.step_number, intent.name, row.call_hash)
     if loop is not None:
         intent.row = row._replace(loop=dump({name: getattr(loop, name) for name in _LOOP}))
@@ -168,7 +184,7 @@ def _begun(intent: StartStep, number: int | None, book: Book, *, wary: bool) -> 
         intent.answer()
         book.note(number)  # last: an interruption before it makes the book wary, and loses nothing
     elif wary:
-        book.foreign = book.last + 1
+        book.foreign, book.guarded = book.last + 1, False
         return [intent]
     else:
         intent.answer(intent.problem(GONE))
@@ -179,7 +195,7 @@ def _start_row(intent: StartStep, book: Book) -> Start:
     """The row to send. A difference is sent only where nothing can have come between it and its base."""
     base, whole = intent.base, intent.whole
     if base is None or whole is None:
-        return intent.row
+        return intent.row._replace(known=book.last) if book.guarded else intent.row
     if base.number is None and base.error is None:
         return intent.row  # the base is in the same batch
     if base.number is None or base.number < book.foreign:
@@ -193,7 +209,8 @@ def _start_row(intent: StartStep, book: Book) -> Start:
     return intent.row._replace(known=book.last)
 
 
-def _book(books: Books, run_id: UUID) -> Book:
+def book_of(books: Books, run_id: UUID) -> Book:
+    """The book of a run, a new one where there is none."""
     if (book := books.get(run_id)) is None:
         book = books[run_id] = Book()
     return book

@@ -1,25 +1,41 @@
 """The connection of a writer: committing batches over it, and opening it anew where it was lost."""
 
 import contextlib
+import logging
 import os
 import random
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
+from uuid import UUID
 
 import psycopg
 from psycopg import Connection
 
-from stepwell.errors import DatabaseError
+from stepwell.core import spooling
+from stepwell.errors import DatabaseError, StepwellError
 from stepwell.recorder.batches import Books, write
 from stepwell.recorder.failures import cause
-from stepwell.recorder.intents import Intent, StartStep
+from stepwell.recorder.intents import Beat, EndRun, Intent, StartStep
+from stepwell.recorder.pulse import Pulse
+from stepwell.recorder.spool import Spool, run_of
 from stepwell.store import writing
+from stepwell.store.pooled import is_pooled
+from stepwell.store.spooled import concerns_row, continue_run
+
+log = logging.getLogger("stepwell")
 
 ATTEMPTS = 8
 """How often a batch is sent that another transaction is in the way of."""
-PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
-"""Seconds between attempts to reconnect. After all have failed once, later batches try once only."""
+PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0)
+"""Seconds between attempts to reconnect: about half a minute, in which a standby takes over or a server recovers.
+
+After all have failed once, later batches try once only.
+"""
+QUICK_PAUSES = PAUSES[:5]
+"""The same where what the database does not take goes to a file."""
+RETRY_SECONDS = 5.0
+"""How often it is tried then whether the database is back."""
 
 _inherited: list[Connection[Any]] = []
 """Connections of a parent process: they must be neither used nor closed, so they are kept from collection."""
@@ -33,17 +49,39 @@ class Link:
         connect: Callable[[], Connection[Any]],
         connection: Connection[Any] | None,
         pausing: Callable[[], None],
+        submit: Callable[[Intent], None],
+        spool: Spool | None = None,
     ) -> None:
         """`connect` opens a connection prepared for writing, or raises DatabaseError; `connection` is a first one.
 
-        `pausing` is called when a commit is about to take longer than usual.
+        `pausing` is called when a commit is about to take longer than usual. `submit` takes the intents of the link
+        itself. What the database does not take goes to the `spool`, where there is one.
         """
-        self.connection = connection
-        self._connect, self._pausing = connect, pausing
-        self.backend = 0 if connection is None else connection.info.backend_pid
+        self.connection: Connection[Any] | None = None
+        self.backend = 0
         """The server's process at the other end, also after it was lost."""
+        self._connect, self._pausing, self._spool = connect, pausing, spool
+        self._pulse = Pulse(submit)
         self._books: Books = {}
-        self._down = False
+        self._down = connection is None
+        self._next_try = 0.0
+        """When the database is asked again whether it is back."""
+        self._why = ""
+        """What was wrong when it was asked last."""
+        self._uncertain = 0
+        """The backend that may have committed what is in the spool."""
+        if connection is not None:
+            self._use(connection)
+
+    def _use(self, connection: Connection[Any]) -> None:
+        self.connection, self.backend = connection, connection.info.backend_pid
+        if is_pooled(connection):
+            self._pulse.start()
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is no more to a batch than `write`."""
+        return self.connection is not None and not self._spool
 
     def after_fork(self) -> None:
         """In the child: a connection of its own, when it is needed."""
@@ -52,6 +90,9 @@ class Link:
         if self.connection is not None:
             _disown(self.connection)
             self.connection = None
+        if self._spool is not None:
+            self._spool.after_fork()
+        self._pulse.after_fork()
 
     def write(self, batch: Sequence[Intent]) -> list[Intent]:
         """Try once to commit and answer the batch. Returns those to be sent again; raises what psycopg raises."""
@@ -64,24 +105,52 @@ class Link:
         `sent` is called when it is under way, maybe more than once: the server is at work then, and so may others be.
         `lost` is the backend that the batch was sent to already, or 0.
         """
+        self.unspool()
+        for intent in batch:
+            if self._spool:
+                self._spool.renumber(intent)
+            if isinstance(intent, Beat) and self.connection is None:
+                intent.settle()  # no reason to ask for a connection
+        self._settle(batch, sent, lost)
+        for intent in batch:
+            if self._spool and isinstance(intent, EndRun):
+                self._spool.end(intent.run_id)
+
+    def _settle(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int = 0) -> None:
+        if self._spool:  # what is in a file already goes on there, so that its order is kept
+            self._uncertain = lost or self._uncertain
+            self._put_aside([i for i in batch if run_of(i) in self._spool.files and not i.settled])
+        batch = [intent for intent in batch if not intent.settled]
         try:
-            self._commit(batch, sent, lost)
+            if batch:
+                self._commit(batch, sent, lost)
         except DatabaseError as error:  # nothing answers: it is the same for all
             self._fail(batch, error)
         except Exception as error:
             # Whatever it is, the callers wait for an answer and the thread has to go on.
-            if len(batch) == 1 or all(intent.settled for intent in batch):
-                self._fail(batch, error)
+            rest = [intent for intent in batch if not intent.settled]
+            parts = _parts(rest, error)
+            if len(parts) < 2:
+                self._fail(rest, error)
             else:
-                for intent in batch:
-                    if not intent.settled:
-                        self.settle([intent], sent)
+                for part in parts:
+                    self._settle(part, sent)
 
     def _fail(self, batch: Sequence[Intent], error: BaseException) -> None:
-        for intent in batch:
+        rest = [intent for intent in batch if not intent.settled]
+        if self._spool is not None and (isinstance(error, DatabaseError) or not concerns_row(error)):
+            self._why = cause(error)
+            self._put_aside(rest)
+            return
+        for intent in rest:
             problem = intent.problem(cause(error))
             problem.__cause__ = error
             intent.settle(problem)
+
+    def _put_aside(self, batch: Sequence[Intent]) -> None:
+        if self._spool is not None and batch:
+            self._spool.take(batch, self._books, self._why)
+            self._pulse.start()  # it looks whether the database is back
 
     def _commit(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int) -> None:
         """Commit the batch, again where another transaction was in the way or the connection was lost."""
@@ -91,7 +160,7 @@ class Link:
         while todo:
             connection = self.connection or self._reconnect()
             try:
-                todo = write(connection, todo, self._books, sent)
+                todo = self._left_out(connection, write(connection, todo, self._books, sent))
             except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
                 attempt += 1
                 if attempt >= ATTEMPTS:
@@ -99,30 +168,54 @@ class Link:
                 todo = [intent for intent in todo if not intent.settled]
                 self._pausing()
                 time.sleep(random.uniform(0, 0.005 * 2**attempt))
+            except psycopg.errors.ReadOnlySqlTransaction:  # another server has become the primary
+                self.disconnect()
+                if reconnected:
+                    raise
+                reconnected = True
+                todo = [intent for intent in todo if not intent.settled]
             except (psycopg.OperationalError, psycopg.InterfaceError):
                 if not connection.closed:
                     raise
+                self.disconnect()
                 if reconnected:
-                    self.disconnect()
                     raise
                 reconnected = True
                 lost = self.backend
-                self.disconnect()
                 todo = self._recover(lost, todo)
+
+    def _left_out(self, connection: Connection[Any], again: list[Intent]) -> list[Intent]:
+        """Of what has to be sent again, what was not committed meanwhile, by a transaction that was thought lost."""
+        taken: set[tuple[object, int]] = set()
+        return [
+            intent
+            for intent in again
+            if not (
+                intent.resent
+                and isinstance(intent, StartStep)
+                and self._was_committed(connection, intent, taken)
+            )
+        ]
 
     def _recover(self, pid: int, batch: Sequence[Intent]) -> list[Intent]:
         """Open a new connection and find out what the lost one, of backend `pid`, committed. Returns the rest."""
+        self._uncertain = pid
         connection = self.connection or self._reconnect()
-        writing.end_backend(connection, pid)
+        self._make_certain(connection, [run_id for i in batch if (run_id := run_of(i)) is not None])
         todo: list[Intent] = []
-        taken: set[tuple[object, int]] = set()
         for intent in batch:
-            if intent.settled:
-                continue
-            intent.resent = True
-            if not (isinstance(intent, StartStep) and self._was_committed(connection, intent, taken)):
+            if not intent.settled:
+                intent.resent = True
                 todo.append(intent)
-        return todo
+        return self._left_out(connection, todo)
+
+    def _make_certain(self, connection: Connection[Any], run_ids: Sequence[UUID]) -> None:
+        """See that nothing is still to come of what was sent over a lost connection."""
+        if is_pooled(connection):
+            writing.await_runs(connection, run_ids)
+        elif self._uncertain:
+            writing.end_backend(connection, self._uncertain)
+        self._uncertain = 0
 
     def _was_committed(
         self, connection: Connection[Any], intent: StartStep, taken: set[tuple[object, int]]
@@ -140,9 +233,13 @@ class Link:
         return True
 
     def _reconnect(self) -> Connection[Any]:
-        """A new connection that holds the locks of the open runs. Raises DatabaseError."""
+        """A new connection that shows the open runs to be alive. Raises DatabaseError."""
+        if self._spool is not None and time.monotonic() < self._next_try:
+            raise DatabaseError(self._why)
         self._pausing()
-        pauses = iter(() if self._down else PAUSES)
+        pauses = () if self._down else PAUSES if self._spool is None else QUICK_PAUSES
+        until = time.monotonic() + sum(pauses)
+        left = iter(pauses)
         while True:
             try:
                 connection = self._connect()
@@ -151,16 +248,44 @@ class Link:
                 )
                 break
             except (DatabaseError, psycopg.Error) as error:
-                pause = next(pauses, None)
-                if pause is None:
+                pause = next(left, None)
+                if pause is None or time.monotonic() > until:
                     self._down = True
-                    raise (
-                        error if isinstance(error, DatabaseError) else DatabaseError(cause(error))
-                    ) from error
+                    self._why, self._next_try = cause(error), time.monotonic() + RETRY_SECONDS
+                    raise (error if isinstance(error, DatabaseError) else DatabaseError(self._why)) from error
                 time.sleep(pause)
         self._down = False
-        self.connection, self.backend = connection, connection.info.backend_pid
+        self._use(connection)
         return connection
+
+    def unspool(self, *, now: bool = False) -> None:
+        """Put what is in files into the database, if that is back, which is looked at now or every few seconds."""
+        if self._spool is None or not self._spool.files or (time.monotonic() < self._next_try and not now):
+            return
+        self._next_try = 0.0
+        try:
+            connection = self.connection or self._reconnect()
+            self._make_certain(connection, list(self._spool.files))
+            for run_id in list(self._spool.files):
+                self._continue(connection, self._spool, run_id)
+        except (StepwellError, psycopg.Error, OSError) as error:
+            if self.connection is not None and self.connection.closed:
+                self.disconnect()
+            self._why, self._next_try = cause(error), time.monotonic() + RETRY_SECONDS
+
+    def _continue(self, connection: Connection[Any], spool: Spool, run_id: UUID) -> None:
+        path = spool.files[run_id].path
+        done = continue_run(connection, spooling.read(path.read_bytes(), str(path)))
+        for line, why in done.refused.items():
+            log.error("line %d of %s is not recorded: %s", line, path, why)
+        if (book := self._books.get(run_id)) is None:
+            spool.end(run_id)
+            writing.release_run(connection, run_id)
+        elif done.numbers:
+            book.last = max(done.numbers.values())
+            book.foreign = book.last + 1
+        spool.forget(run_id, done.numbers, keep=bool(done.refused))
+        log.warning("run %s is in the database again", run_id)
 
     def let_go(self, *, close: bool) -> None:
         """Give up a connection that somebody was interrupted in using, or, if not `close`, is using still."""
@@ -168,11 +293,27 @@ class Link:
             self.disconnect()
         self.connection = None
 
+    def close(self) -> None:
+        """The last: what is in files goes to the database if it can, and the connection is let go of."""
+        self._pulse.stop()
+        self.unspool(now=True)
+        self.disconnect()
+
     def disconnect(self) -> None:
         connection, self.connection = self.connection, None
         if connection is not None:
             with contextlib.suppress(psycopg.Error):
                 connection.close()
+
+
+def _parts(batch: Sequence[Intent], error: Exception) -> list[list[Intent]]:
+    """How to try a batch again that failed: each intent alone, or each run where it is its row that is in the way."""
+    if not isinstance(error, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled):
+        return [[intent] for intent in batch]
+    runs: dict[UUID | None, list[Intent]] = {}
+    for intent in batch:
+        runs.setdefault(run_of(intent), []).append(intent)
+    return list(runs.values())
 
 
 def _disown(connection: Connection[Any]) -> None:

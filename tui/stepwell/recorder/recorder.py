@@ -22,16 +22,20 @@ from stepwell.recorder.keeping import Keep, checked
 from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.redaction import Redact, redactor
 from stepwell.recorder.run import Options, Run
+from stepwell.recorder.spool import Spool
 from stepwell.recorder.trail import Trail
 from stepwell.recorder.writer import Writer
+from stepwell.settings import paths
 from stepwell.store import writing
 from stepwell.store.connect import Target, connect, resolve
 from stepwell.store.migrate import migrate
+from stepwell.store.writing import LOCK_TIMEOUT, SPOOL_LOCK_TIMEOUT
 
 log = logging.getLogger("stepwell")
 
 Durability = Literal["sync", "async"]
 Storing = Literal["delta", "full"]
+OnFailure = Literal["error", "spool"]
 
 
 class Recorder:
@@ -45,6 +49,8 @@ class Recorder:
     get a name and a text and return the text to record, or a list of these. Text is not looked into for names.
     `keep` decides at the end of a run whether it is worth keeping: `stepwell.keep(…)`, or a function of a
     `stepwell.Summary`; what is not, `stepwell prune` deletes.
+    `on_failure="spool"` writes to a file what the database does not take, and from there to the database as soon as it
+    does; `stepwell import` takes such a file as well. "error" has the step fail, and so its call not be made.
     Usable from any thread, and in forked children. Close it, or use it as `with`; the end of the interpreter
     closes it too. Raises UsageError for an option; DatabaseError where the database cannot be reached or has no
     tables yet (`stepwell init` makes them; in the embedded Postgres they are made here).
@@ -58,11 +64,14 @@ class Recorder:
         prompts: Storing = "delta",
         redact: Redact | None = None,
         keep: Keep | None = None,
+        on_failure: OnFailure = "error",
     ) -> None:
         if durability not in ("sync", "async"):
             raise UsageError(f"durability is 'sync' or 'async', not {durability!r}")
         if prompts not in ("delta", "full"):
             raise UsageError(f"prompts is 'delta' or 'full', not {prompts!r}")
+        if on_failure not in ("error", "spool"):
+            raise UsageError(f"on_failure is 'error' or 'spool', not {on_failure!r}")
         self._target = resolve(dsn)
         self._durable = durability == "sync"
         self._deltas = prompts == "delta"
@@ -70,17 +79,30 @@ class Recorder:
         self._keep = checked(keep)
         if self._target.notice:
             log.warning("%s", self._target.notice)
-        if self._target.server is not None:
-            connect(self._target).close()  # starts it
-            migrate(self._target.conninfo)
-        self._writer = Writer(self._connect, self._connect())
+        self._spool = Spool(paths().data / "spool") if on_failure == "spool" else None
+        self._ready = self._target.server is None
+        self._writer = Writer(self._connect, self._first(), self._spool)
 
     def __repr__(self) -> str:
         """`<stepwell.Recorder agents@db1>`: the database without a password."""
         return f"<stepwell.Recorder {self._target.describe()}>"
 
+    def _first(self) -> Connection[Any] | None:
+        """A connection to begin with; None where runs can go to a file meanwhile. Raises DatabaseError."""
+        try:
+            return self._connect()
+        except (DatabaseError, psycopg.OperationalError) as error:
+            if self._spool is None:
+                raise
+            log.warning("recording without a database, until it is there: %s", error)
+            return None
+
     def _connect(self) -> Connection[Any]:
-        return _open(self._target, self._durable)
+        if not self._ready:
+            connect(self._target).close()  # starts it
+            migrate(self._target.conninfo)
+            self._ready = True
+        return _open(self._target, self._durable, LOCK_TIMEOUT if self._spool is None else SPOOL_LOCK_TIMEOUT)
 
     def run(
         self, name: str | None = None, *, tags: Mapping[str, object] | None = None, seed: int | None = None
@@ -209,11 +231,11 @@ def _parse(run_id: str) -> UUID:
         raise UsageError(f"{run_id!a} is no run id; one looks like {uuid4()}") from None
 
 
-def _open(target: Target, durable: bool) -> Connection[Any]:
+def _open(target: Target, durable: bool, lock_timeout: str) -> Connection[Any]:
     """A connection that is ready for a writer. Raises DatabaseError."""
     connection = connect(target)
     try:
-        writing.prepare(connection, durable=durable)
+        writing.prepare(connection, durable=durable, lock_timeout=lock_timeout)
     except psycopg.Error as error:
         connection.close()
         raise DatabaseError(f"cannot record to {target.describe()}: {cause(error)}") from error

@@ -22,6 +22,7 @@ from stepwell.recorder import forks
 from stepwell.recorder.inbox import Inbox
 from stepwell.recorder.intents import Intent
 from stepwell.recorder.link import Link
+from stepwell.recorder.spool import Spool
 from stepwell.recorder.turns import Turn, Turns
 
 PROMPT_BYTES = 1024 * 1024
@@ -38,10 +39,16 @@ class Writer:
     """Commits intents in the order in which they are submitted. Usable from any thread, and after a fork."""
 
     def __init__(
-        self, connect: Callable[[], Connection[Any]], connection: Connection[Any] | None = None
+        self,
+        connect: Callable[[], Connection[Any]],
+        connection: Connection[Any] | None = None,
+        spool: Spool | None = None,
     ) -> None:
-        """`connect` opens a connection prepared for writing, or raises DatabaseError; `connection` is a first one."""
-        self._link = Link(connect, connection, self._release)
+        """`connect` opens a connection prepared for writing, or raises DatabaseError; `connection` is a first one.
+
+        What the database does not take goes to the `spool`, where there is one.
+        """
+        self._link = Link(connect, connection, self._release, self.submit, spool)
         self._closed = self._ended = False
         self._begin()
         forks.register(self)
@@ -132,7 +139,7 @@ class Writer:
                 self._call()
 
     def _try(self, turn: Turn) -> None:
-        if self._left or self._link.connection is None:
+        if self._left or not self._link.ready:
             return  # there is more to it than one attempt
         turn.backend = self._link.backend
         self._inbox.take(turn.batch)
@@ -215,7 +222,7 @@ class Writer:
                 self._commit_all(turn)
                 if self._closed:
                     self._ended = True
-                    self._link.disconnect()
+                    self._link.close()
                     self._inbox.refuse()
                     return
             finally:

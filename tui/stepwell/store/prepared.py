@@ -11,11 +11,13 @@ from struct import Struct
 from typing import Any
 from uuid import UUID
 
-from psycopg import Connection, generators
+from psycopg import Connection, OperationalError, generators
+from psycopg.abc import PQGen
 from psycopg.errors import error_from_result
-from psycopg.pq import ExecStatus, Format
-from psycopg.pq.abc import PGresult
+from psycopg.pq import ConnStatus, ExecStatus, Format
+from psycopg.pq.abc import PGconn, PGresult
 
+from stepwell.store.pooled import SETTINGS, Settings, transient
 from stepwell.store.queries import query
 
 _INT8 = Struct(">q").pack
@@ -35,6 +37,7 @@ def _uuid(value: UUID) -> bytes:
 Kind = tuple[int, Callable[[Any], bytes]]
 """The oid of a type, and how a value of it is sent. A lone surrogate in a text raises UnicodeEncodeError."""
 TEXT: Kind = (25, str.encode)
+BOOL: Kind = (16, lambda value: b"\x01" if value else b"\x00")
 INT8: Kind = (20, _INT8)
 MOMENT: Kind = (1184, _moment)
 ID: Kind = (2950, _uuid)
@@ -63,9 +66,9 @@ class Prepared:
         Like an `execute` in autocommit, and like it not to be used in a pipeline. `sent` is called when it is on its
         way to the server, before the wait.
         """
-        values = [
-            None if value is None else dump(value) for dump, value in zip(self._dumps, row, strict=True)
-        ]
+        values = self._values(row)
+        if transient and (settings := transient.get(connection)) is not None:
+            return self._run_whole(connection, values, settings, sent)
         pgconn = connection.pgconn
         pgconn.send_query_prepared(self._name, values, self._formats, Format.BINARY)
         if sent is not None:
@@ -73,6 +76,54 @@ class Prepared:
             sent()
         (result,) = connection.wait(generators.execute(pgconn))
         return _checked(connection, result)
+
+    def _run_whole(
+        self,
+        connection: Connection[Any],
+        values: Sequence[bytes | None],
+        settings: Settings,
+        sent: Callable[[], None] | None,
+    ) -> PGresult:
+        """The same for a connection that keeps no prepared statement; settings and statement go together."""
+        pgconn = connection.pgconn
+        pgconn.enter_pipeline_mode()  # one transaction as far as the sync, in one round trip
+        if settings:
+            _SETTINGS._send(pgconn, _SETTINGS._values(settings))
+        self._send(pgconn, values)
+        pgconn.pipeline_sync()
+        if sent is not None:
+            pgconn.flush()
+            sent()
+        results = connection.wait(_communicate(pgconn))
+        if pgconn.status == ConnStatus.OK:
+            pgconn.exit_pipeline_mode()
+        if not results:
+            raise OperationalError("the connection is lost")
+        return [_checked(connection, result) for result in results][-1]
+
+    def _values(self, row: Sequence[object]) -> list[bytes | None]:
+        return [None if value is None else dump(value) for dump, value in zip(self._dumps, row, strict=True)]
+
+    def _send(self, pgconn: PGconn, values: Sequence[bytes | None]) -> None:
+        pgconn.send_query_params(self._sql, values, self._oids, self._formats, Format.BINARY)
+
+
+_SETTINGS = Prepared("set_transaction", SETTINGS, (BOOL, TEXT))
+
+
+def _communicate(pgconn: PGconn) -> PQGen[list[PGresult]]:
+    """Send what is in the pipeline; the results before its sync."""
+    yield from generators.send(pgconn)
+    results: list[PGresult] = []
+    while True:
+        result = yield from generators.fetch(pgconn)
+        if result is None:  # between the results of two statements, or nothing is to come any more
+            if pgconn.status == ConnStatus.BAD:
+                return results
+            continue
+        if result.status == ExecStatus.PIPELINE_SYNC:
+            return results
+        results.append(result)
 
 
 def _checked(connection: Connection[Any], result: PGresult) -> PGresult:

@@ -8,15 +8,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from psycopg import Connection
+from psycopg import Connection, Cursor
 from psycopg.types.numeric import Int8
 
 from stepwell.core.liveness import lock_key
 from stepwell.errors import DatabaseError
 from stepwell.store.arrays import ARRAYS
+from stepwell.store.pooled import SETTINGS, is_pooled, send_whole, transient
 from stepwell.store.prepared import ID, INT8, MOMENT, TEXT, Prepared
 from stepwell.store.queries import query
 
+LOCK_TIMEOUT = "30s"
+"""How long a recorder's statement waits for a lock, unless the role has a `lock_timeout` of its own."""
+SPOOL_LOCK_TIMEOUT = "5s"
+"""The same where what the database does not take goes to a file."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -74,9 +79,10 @@ _WRITE = Prepared(
 )
 
 
-def prepare(connection: Connection[Any], *, durable: bool) -> None:
-    """Make `connection`, which is in autocommit, a recorder's.
+def prepare(connection: Connection[Any], *, durable: bool, lock_timeout: str = LOCK_TIMEOUT) -> None:
+    """Make `connection`, which is in autocommit, a recorder's; also where it leads to a pooler.
 
+    `lock_timeout` is how long a statement waits for a lock, where the role has no limit of its own.
     Raises DatabaseError where the tables are not there.
     """
     connection.prepare_threshold = (
@@ -84,13 +90,16 @@ def prepare(connection: Connection[Any], *, durable: bool) -> None:
     )
     row = connection.execute(query("read_recording_schema")).fetchone()
     assert row is not None
-    there, user, database, path = row
+    there, user, database, path, backend = row
     if not there:
         raise DatabaseError(
             f"no table agent_runs in database {database} as {user} (search_path: {path}), or an older one;"
             " create it: stepwell init"
         )
-    connection.execute(query("prepare_writer"), {"durable": durable})
+    if backend != connection.info.backend_pid:  # a pooler gave a number of its own
+        send_whole(connection, (durable, lock_timeout))
+        return
+    connection.execute(query("prepare_writer"), {"durable": durable, "lock_timeout": lock_timeout})
     for statement in (_START, _FINISH, _WRITE):
         statement.prepare(connection)
 
@@ -134,15 +143,13 @@ def open_run(
     connection: Connection[Any], run_id: UUID, name: str | None, tags: str | None, started_at: int
 ) -> None:
     """Begin a run. Sent again, it begins no second one."""
-    row = {"run_id": run_id, "name": name, "tags": tags, "started_at": _moment(started_at)}
-    connection.execute(query("open_run"), {**row, "key": Int8(lock_key(run_id))})
+    row = {"run_id": run_id, "name": name, "tags": tags, "started_at": moment(started_at)}
+    _execute(connection, "open_run", {**row, "key": _key(connection, run_id)})
 
 
 def resume_run(connection: Connection[Any], run_id: UUID) -> int | None:
     """Take up a run. Returns how many steps it has, None for no such run."""
-    row = connection.execute(
-        query("resume_run"), {"run_id": run_id, "key": Int8(lock_key(run_id))}
-    ).fetchone()
+    row = _execute(connection, "resume_run", {"run_id": run_id, "key": _key(connection, run_id)}).fetchone()
     return None if row is None else row[0]
 
 
@@ -155,17 +162,33 @@ def end_run(
     keep: str | None = None,
 ) -> bool:
     """End a run. `keep` is why it is worth keeping, '' if it is not. Returns whether it is there."""
-    row = {"run_id": run_id, "status": status, "finished_at": _moment(finished_at), "error": error}
+    row = {"run_id": run_id, "status": status, "finished_at": moment(finished_at), "error": error}
     row["keep"] = keep
-    ended = connection.execute(query("end_run"), {**row, "key": Int8(lock_key(run_id))})
-    return ended.fetchone() is not None
+    return _execute(connection, "end_run", {**row, "key": _key(connection, run_id)}).fetchone() is not None
 
 
 def hold_runs(connection: Connection[Any], run_ids: Iterable[UUID]) -> None:
-    """Take the locks of runs that are open on this connection."""
-    keys = [lock_key(run_id) for run_id in run_ids]
-    if keys:
-        connection.execute(query("hold_runs"), {"keys": [Int8(key) for key in keys]}, prepare=False)
+    """Show that the recorder of these runs lives: by their locks, on a connection that can hold some."""
+    ids = list(run_ids)
+    if ids and is_pooled(connection):
+        _execute(connection, "touch_runs", {"run_ids": ids})
+    elif ids:
+        _execute(connection, "hold_runs", {"keys": [_key(connection, run_id) for run_id in ids]})
+
+
+def await_runs(connection: Connection[Any], run_ids: Iterable[UUID]) -> int:
+    """Wait until what is under way for these runs, over other connections, has been committed or not.
+
+    In a transaction nobody else writes to them until it has ended. Returns how many of them there are.
+    """
+    row = _execute(connection, "lock_runs", {"run_ids": list(run_ids)}).fetchone()
+    return 0 if row is None else row[0]
+
+
+def release_run(connection: Connection[Any], run_id: UUID) -> None:
+    """Let go of the lock of a run that has ended otherwise, on a connection that holds it."""
+    if not is_pooled(connection):
+        connection.execute(query("release_run"), {"key": Int8(lock_key(run_id))})
 
 
 def end_backend(connection: Connection[Any], pid: int) -> None:
@@ -175,8 +198,23 @@ def end_backend(connection: Connection[Any], pid: int) -> None:
 
 def find_started(connection: Connection[Any], row: Start, after: int) -> list[int]:
     """Numbers beyond `after` of steps that are the same as `row` to the microsecond and the last byte."""
-    given = {**row._asdict(), "after": after, "started_at": _moment(row.started_at)}
+    given = {**row._asdict(), "after": after, "started_at": moment(row.started_at)}
     return [number for (number,) in connection.execute(query("find_started_step"), given, prepare=False)]
+
+
+def _key(connection: Connection[Any], run_id: UUID) -> Int8 | None:
+    """The lock of a run; None where the next transaction may be at another session."""
+    return None if is_pooled(connection) else Int8(lock_key(run_id))
+
+
+def _execute(connection: Connection[Any], name: str, row: dict[str, Any]) -> Cursor[Any]:
+    """One statement in one round trip, with the settings that the connection wants for each transaction."""
+    settings = transient.get(connection)
+    if not settings:
+        return connection.execute(query(name), row)
+    with connection.pipeline():
+        connection.execute(query("set_transaction"), dict(zip(SETTINGS, settings, strict=True)))
+        return connection.execute(query(name), row)
 
 
 def _columns(
@@ -190,5 +228,6 @@ def _int(data: bytes | None) -> int:
     return int.from_bytes(data, "big")
 
 
-def _moment(microseconds: int) -> datetime:
+def moment(microseconds: int) -> datetime:
+    """A time as psycopg takes it, of microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=microseconds)
