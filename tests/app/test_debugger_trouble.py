@@ -157,7 +157,8 @@ def test_a_lock_that_is_held_too_long_is_one_line(schema_dsn: str) -> None:
             other.execute("LOCK TABLE agent_steps IN ACCESS EXCLUSIVE MODE")
             await debugger.send("n")
             await debugger.until(lambda: "replaying" in debugger.status)
-            await debugger.until(lambda: "! canceling statement due to lock timeout" in debugger.status)
+            await debugger.until(lambda: "! agent_steps is locked by " in debugger.status)
+            assert f"(pid {other.info.backend_pid}), for longer than a move waits" in debugger.status
 
     debug(schema_dsn, LIVE, act)
 

@@ -35,7 +35,7 @@ def loaded(*press: str) -> Callable[[Pilot[object]], Awaitable[None]]:
         await pilot.press(*press)
         await until(pilot, lambda: screen.loaded)
         if screen.is_current:
-            screen.show(replace(screen.listing, where="agents@db1", milliseconds=41))
+            screen.show(replace(screen.listing, where="agents@db1", milliseconds=41, caution=""))
         await pilot.pause()
 
     return run

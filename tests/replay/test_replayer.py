@@ -180,7 +180,9 @@ def test_a_lost_connection_is_opened_again_and_said(schema_dsn: str) -> None:
             "SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity"
             " WHERE application_name = 'stepwell' AND datname = current_database()"
         )
-        assert "reconnected" in replayer.at(1).replay.notes
+        assert replayer.at(1).replay.notes == (
+            "reconnected: an administrator or a restart ended the session",
+        )
 
 
 def test_what_is_running_can_be_cancelled_from_another_thread(schema_dsn: str) -> None:

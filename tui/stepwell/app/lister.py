@@ -34,7 +34,7 @@ class Lister:
     def count(self) -> Counted:
         counted = self._runs.count()
         number, exact = counted if counted is not None else (None, True)
-        return Counted(number, exact, self._runs.where())
+        return Counted(number, exact, self._runs.where(), self._runs.caution)
 
     def poll(self) -> Listed:
         """What has become of the newest runs or, every other time, of those in view."""

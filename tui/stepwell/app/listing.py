@@ -37,6 +37,8 @@ class Listing:
     now: datetime = datetime(1970, 1, 1, tzinfo=UTC)
     message: str = ""
     error: str = ""
+    caution: str = ""
+    """A line about a role that may do more than look, until a key is pressed."""
 
     @property
     def run(self) -> RunHead | None:

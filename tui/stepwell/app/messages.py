@@ -12,12 +12,14 @@ from stepwell.core.world import World
 class Opened(Message):
     """A run and all its steps have been read."""
 
-    def __init__(self, run: RunHead, steps: Sequence[StepHead], where: str) -> None:
+    def __init__(self, run: RunHead, steps: Sequence[StepHead], where: str, caution: str = "") -> None:
         super().__init__()
         self.run = run
         self.steps = steps
         self.where = where
         """Role and database: `agents@db1`."""
+        self.caution = caution
+        """A line about a role that may do more than look."""
 
 
 class Moved(Message):
@@ -84,11 +86,13 @@ class Listed(Message):
 class Counted(Message):
     """How many runs there are, `exact` or estimated; None where only steps exist."""
 
-    def __init__(self, number: int | None, exact: bool, where: str) -> None:
+    def __init__(self, number: int | None, exact: bool, where: str, caution: str = "") -> None:
         super().__init__()
         self.number = number
         self.exact = exact
         self.where = where
+        self.caution = caution
+        """A line about a role that may do more than look."""
 
 
 class Failed(Message):

@@ -41,7 +41,7 @@ class Mover:
         run, steps, where = self._replayer.run(), self._replayer.heads(), self._replayer.where()
         self._run = run
         self._remember(steps)
-        return Opened(run, steps, where)
+        return Opened(run, steps, where, self._replayer.caution)
 
     def move(self, number: int, moment: Moment) -> Moved:
         world = self._replayer.at(number, moment)

@@ -53,6 +53,6 @@ def _start(target: Target, text: str | None) -> Start | None:
             runs.page(1)
             return None
         address = parse_address(text)
-        return Start(runs.find(address.run), address)
+        return Start(runs.find(address.run), address, first=True)
     finally:
         runs.close()

@@ -2,13 +2,19 @@
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from textual.message import Message
+from textual.screen import Screen
 
 from stepwell.app.messages import Failed
 from stepwell.errors import StepwellError
 
 Job = Callable[[], Message | None]
+REST_SECONDS = 0.3
+"""How long the job under way may go on where the process is about to stand still; then it is cancelled."""
+CANCELLED_SECONDS = 3.0
+"""How long it may take to end then."""
 
 
 class Worker:
@@ -34,6 +40,9 @@ class Worker:
         self._wake = threading.Condition()
         self._stopped = False
         self._working = False
+        self._turn = threading.Lock()
+        """Held by a job under way, and by who lets no job begin."""
+        self._resting = False
         self._thread = threading.Thread(target=self._run, name="stepwell worker", daemon=True)
 
     def start(self) -> None:
@@ -46,6 +55,28 @@ class Worker:
             self._waiting[kind] = job
             self._wake.notify()
 
+    def rest(self, cancel: Callable[[], None]) -> None:
+        """Begin no job until `go_on`, and have the one under way end, cancelled if need be.
+
+        For a process that is about to stand still: a transaction must not stand still with it.
+        """
+        if not self._resting:
+            self._resting = self._turn.acquire(timeout=REST_SECONDS)
+        if not self._resting:
+            cancel()
+            self._resting = self._turn.acquire(timeout=CANCELLED_SECONDS)
+
+    def go_on(self) -> None:
+        """End the rest, if there is one."""
+        if self._resting:
+            self._resting = False
+            self._turn.release()
+
+    def rest_with(self, screen: Screen[Any], cancel: Callable[[], None]) -> None:
+        """Rest while the app of `screen` is suspended."""
+        screen.app.app_suspend_signal.subscribe(screen, lambda _: self.rest(cancel), immediate=True)
+        screen.app.app_resume_signal.subscribe(screen, lambda _: self.go_on(), immediate=True)
+
     @property
     def busy(self) -> bool:
         """Whether a job is under way or waits."""
@@ -57,6 +88,7 @@ class Worker:
             self._stopped = True
             self._waiting.clear()
             self._wake.notify()
+        self.go_on()
         if self._thread.is_alive():
             self._thread.join(timeout)
 
@@ -64,7 +96,8 @@ class Worker:
         try:
             while (taken := self._take()) is not None:
                 kind, job = taken
-                message = self._do(kind, job)
+                with self._turn:
+                    message = self._do(kind, job)
                 self._working = False
                 if message is not None and not self._stopped:
                     self._post(message)

@@ -32,6 +32,11 @@ class Runs:
         """Role and database, for people: `agents@db1`."""
         return self._reader.read(reading.where)[0]
 
+    @property
+    def caution(self) -> str:
+        """A line about a role that may do more than look, once something has been read; else empty."""
+        return self._reader.caution
+
     def cancel(self) -> None:
         self._reader.cancel()
 

@@ -22,6 +22,13 @@ OLDEST = 150000
 """The oldest server, as libpq numbers versions."""
 CONNECT_TIMEOUT = 10
 """Seconds that opening a connection may take, where the user set no limit."""
+LIVENESS = {
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+"""By when a broken network is noticed, where the user set nothing: in about half a minute, not in hours."""
 
 # Ordered: the first that the server's words contain is taken.
 _REMEDIES = (
@@ -126,6 +133,8 @@ def _complete(conninfo: str) -> str:
     """Add our defaults to what the user set, in the conninfo, the environment or a service file."""
     given = conninfo_to_dict(conninfo)
     ours: dict[str, Any] = {"fallback_application_name": "stepwell", "client_encoding": "UTF8"}
-    if not (given.get("service") or os.environ.get("PGSERVICE") or os.environ.get("PGCONNECT_TIMEOUT")):
-        ours["connect_timeout"] = CONNECT_TIMEOUT
+    if not (given.get("service") or os.environ.get("PGSERVICE")):  # its file may have set them
+        ours |= LIVENESS
+        if not os.environ.get("PGCONNECT_TIMEOUT"):
+            ours["connect_timeout"] = CONNECT_TIMEOUT
     return make_conninfo(conninfo, **{name: value for name, value in ours.items() if name not in given})

@@ -1,16 +1,22 @@
 """A connection for reading only: opened when needed, reopened when lost, never left in a transaction."""
 
-import contextlib
 from collections.abc import Callable
 from typing import TypeVar
 
 import psycopg
 
 from stepwell.errors import DatabaseError
+from stepwell.store.blockers import hang_up, locker
+from stepwell.store.bounded import glance
 from stepwell.store.connect import Target, connect, is_standby
+from stepwell.store.session import UNKNOWN, read_session
 from stepwell.store.transaction import Report, read_snapshot
+from stepwell.store.trouble import lost, told
 
 T = TypeVar("T")
+TRANSACTION_TIMEOUT = "25P04"
+CANCEL_SECONDS = 2.0
+"""How long a server may take to hear that a statement is to be cancelled; then the connection is given up."""
 
 
 class Reader:
@@ -20,31 +26,47 @@ class Reader:
         self.target = target
         self._connection: psycopg.Connection | None = None
         self._standby = False
+        self._session = UNKNOWN
+        self._cancelled = False
+
+    @property
+    def caution(self) -> str:
+        """A line about a role that may do more than look, once something has been read; else empty.
+
+        Of the embedded server, which has no other role, nothing is said.
+        """
+        return self._session.caution if self.target.server is None else ""
 
     def read(self, read: Callable[[psycopg.Connection], T]) -> tuple[T, Report]:
         """Run `read` in one rolled-back snapshot. A connection that was lost is opened again, once.
 
         Raises DatabaseError, one line, for whatever the database has against it.
         """
-        try:
-            return self._snapshot(read)
-        except psycopg.OperationalError as problem:
-            if self._connection is None or not self._connection.closed:
-                raise DatabaseError(told(problem)) from problem
-        except psycopg.Error as problem:
-            raise DatabaseError(told(problem)) from problem
-        try:
-            result, report = self._snapshot(read)
-        except psycopg.Error as problem:
-            raise DatabaseError(told(problem)) from problem
-        report.notes.insert(0, "reconnected")
+        self._cancelled = False
+        why = ""
+        while True:
+            try:
+                result, report = self._snapshot(read)
+            except psycopg.Error as problem:
+                if self._cancelled or why or not self._is_worth_another(problem):
+                    raise DatabaseError(self._told(problem)) from problem
+                why = lost(problem)
+            else:
+                break
+        if why:
+            report.notes.insert(0, f"reconnected: {why}")
         return result, report
 
     def cancel(self) -> None:
-        """Cancel the statement under way, if any, from another thread."""
-        if self._connection is not None and not self._connection.closed:
-            with contextlib.suppress(psycopg.Error):
-                self._connection.cancel_safe(timeout=2)
+        """Cancel the statement under way, if any, from another thread; `read` then raises DatabaseError."""
+        self._cancelled = True
+        connection = self._connection
+        if connection is None or connection.closed:
+            return
+        try:
+            connection.cancel_safe(timeout=CANCEL_SECONDS)
+        except psycopg.Error:  # nobody hears: do not wait for an answer either
+            hang_up(connection)
 
     def close(self) -> None:
         if self._connection is not None:
@@ -53,18 +75,29 @@ class Reader:
 
     def _snapshot(self, read: Callable[[psycopg.Connection], T]) -> tuple[T, Report]:
         if self._connection is None or self._connection.closed:
-            self._connection = connect(self.target, read_only=True)
-            self._standby = is_standby(self._connection)
+            self._open()
+        assert self._connection is not None
         return read_snapshot(
-            self._connection, read, standby=self._standby, observer=lambda: connect(self.target)
+            self._connection,
+            read,
+            standby=self._standby,
+            observer=lambda: connect(self.target),
+            session=self._session,
         )
 
+    def _open(self) -> None:
+        self._connection = connect(self.target, read_only=True)
+        self._standby = is_standby(self._connection)
+        self._session = glance(self._connection, read_session)
 
-def told(problem: psycopg.Error) -> str:
-    """One line of what Postgres said, with what can be done where there is something."""
-    said = (problem.diag.message_primary or str(problem).strip().partition("\n")[0]) or type(problem).__name__
-    if isinstance(problem, psycopg.errors.InsufficientPrivilege):
-        return f"{said}; the debugger needs SELECT on agent_steps and agent_runs (see sql/roles.sql)"
-    if isinstance(problem, psycopg.errors.QueryCanceled):
-        return "cancelled" if "user request" in said else f"{said}: reading took too long"
-    return said
+    def _is_worth_another(self, problem: psycopg.Error) -> bool:
+        """Whether the connection is gone, and not because the move takes too long."""
+        closed = self._connection is not None and self._connection.closed
+        return closed and problem.sqlstate != TRANSACTION_TIMEOUT
+
+    def _told(self, problem: psycopg.Error) -> str:
+        if self._cancelled:
+            return "cancelled"
+        if isinstance(problem, psycopg.errors.LockNotAvailable) and self._connection is not None:
+            return locker(self._connection) or told(problem)
+        return told(problem)

@@ -1,35 +1,34 @@
 """The transaction of a move: a safe snapshot to read from, rolled back before anything else happens."""
 
 import random
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 import psycopg
 
-from stepwell.errors import DatabaseError
-from stepwell.store.queries import query
+from stepwell.store.blockers import Look
+from stepwell.store.bounded import REPEATABLE_READ, SERIALIZABLE, begin
+from stepwell.store.session import UNKNOWN, Session
+from stepwell.store.trouble import again
 
 T = TypeVar("T")
 SAFE_WAIT_MS = 1000
 """How long a move waits for a safe snapshot behind other serializable writers, in milliseconds."""
-STATEMENT_TIMEOUT_MS = 30_000
-LOCK_TIMEOUT_MS = 1000
 LOOK_AFTER_MS = 200
 ATTEMPTS = 5
-SERIALIZABLE = "SERIALIZABLE READ ONLY DEFERRABLE"
-REPEATABLE_READ = "REPEATABLE READ READ ONLY"
+STANDBY = "standby"
+"""The note that gives the reason."""
 
 
 @dataclass(slots=True)
 class Report:
-    """What really happened, filled in while it happens."""
+    """What really happened."""
 
-    isolation: str = SERIALIZABLE
-    retries: int = 0
-    notes: list[str] = field(default_factory=list)
+    isolation: str
+    retries: int
+    notes: list[str]
 
 
 def read_snapshot(
@@ -38,6 +37,7 @@ def read_snapshot(
     *,
     standby: bool,
     observer: Callable[[], psycopg.Connection],
+    session: Session = UNKNOWN,
     safe_wait_ms: int = SAFE_WAIT_MS,
 ) -> tuple[T, Report]:
     """Run `read` in one read-only snapshot and roll back; its result and what happened.
@@ -46,105 +46,92 @@ def read_snapshot(
     writer keeps it waiting longer than `safe_wait_ms`, and on a standby, REPEATABLE READ instead, said in
     the report. Serialization failures and deadlocks are tried again, after a random pause. `connection` is in
     autocommit. `observer` opens a second connection, used only to name whom this one waits for, and closed again.
+    All that is set is set for the transaction alone, so that nothing is left to whom a pooler lends the session
+    next. Limits of the role's own that are narrower, in `session`, stay.
     """
-    report = Report()
+    move = Transaction(connection, session, observer, safe_wait_ms)
     if standby:
-        report.isolation = REPEATABLE_READ
-        report.notes.append("standby")
+        move.on_standby()
     while True:
         try:
-            return _once(connection, read, report, safe_wait_ms, observer), report
+            result = move.run(read)
         except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected) as problem:
-            report.retries += 1
-            if report.retries >= ATTEMPTS:
+            move.retries += 1
+            if move.retries >= ATTEMPTS or connection.closed:
                 raise
-            report.notes = [f"retried {report.retries}x after {problem.sqlstate}"]
-            time.sleep(random.uniform(0, 0.01 * 2**report.retries))
+            move.tried = f"attempt {move.retries + 1}: {again(problem, standby=move.why == STANDBY)}"
+            time.sleep(random.uniform(0, 0.01 * 2**move.retries))
+        else:
+            return result, move.report()
 
 
-def _once(
-    connection: psycopg.Connection,
-    read: Callable[[psycopg.Connection], T],
-    report: Report,
-    safe_wait_ms: int,
-    observer: Callable[[], psycopg.Connection],
-) -> T:
-    try:
-        if report.isolation == SERIALIZABLE:
-            _wait_for_snapshot(connection, report, safe_wait_ms, observer)
-        if report.isolation == REPEATABLE_READ:
-            _begin(connection, REPEATABLE_READ, STATEMENT_TIMEOUT_MS)
-        return read(connection)
-    finally:
-        if not connection.closed:
-            connection.rollback()
-
-
-def _wait_for_snapshot(
-    connection: psycopg.Connection,
-    report: Report,
-    safe_wait_ms: int,
-    observer: Callable[[], psycopg.Connection],
-) -> None:
-    """Begin with a safe snapshot, or say in the report that there was none in time."""
-    # Most moves wait for nothing, so only the second wait is worth a thread that looks at what it is for.
-    short = min(safe_wait_ms, LOOK_AFTER_MS)
-    if _safe_snapshot(connection, short):
-        return
-    with _Look(connection, observer, (safe_wait_ms - short) / 2000) as look:
-        taken = _safe_snapshot(connection, max(1, safe_wait_ms - short))
-    if not taken:
-        report.isolation = REPEATABLE_READ
-        report.notes.append(f"no safe snapshot in {safe_wait_ms} ms{look.blocker}")
-
-
-def _safe_snapshot(connection: psycopg.Connection, wait_ms: int) -> bool:
-    """Begin, and wait for the snapshot; False, rolled back, when it took too long."""
-    try:
-        _begin(connection, SERIALIZABLE, wait_ms)
-    except psycopg.errors.QueryCanceled:
-        connection.rollback()
-        return False
-    return True
-
-
-def _begin(connection: psycopg.Connection, mode: str, wait_ms: int) -> None:
-    """Begin and take the snapshot, all in one round trip; psycopg's own BEGIN would be one more.
-
-    A deferrable transaction waits inside the first statement that needs a snapshot. lock_timeout does not bound
-    that, statement_timeout does, which counts anew for each statement of a message.
-    """
-    connection.execute(
-        f"BEGIN ISOLATION LEVEL {mode}; SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS};"
-        f" SET LOCAL statement_timeout = {wait_ms}; SELECT 1;"
-        f" SET LOCAL statement_timeout = {STATEMENT_TIMEOUT_MS}"
-    )
-
-
-class _Look:
-    """Names, from a second connection and while the first still waits, the backend that it waits for."""
+class Transaction:
+    """One move's, begun as often as it takes."""
 
     def __init__(
-        self, connection: psycopg.Connection, observer: Callable[[], psycopg.Connection], seconds: float
+        self,
+        connection: psycopg.Connection,
+        session: Session,
+        observer: Callable[[], psycopg.Connection],
+        safe_wait_ms: int,
     ) -> None:
-        self.blocker = ""
-        self._pid = connection.info.backend_pid
+        self.why = ""
+        """Why the snapshot is a weaker one than promised; empty while it is not."""
+        self.tried = ""
+        """Which attempt this is, and why."""
+        self.retries = 0
+        self._connection = connection
+        self._session = session
         self._observer = observer
-        self._timer = threading.Timer(seconds, self._look)
+        self._safe_wait_ms = safe_wait_ms
 
-    def __enter__(self) -> "_Look":
-        self._timer.start()
-        return self
+    def report(self) -> Report:
+        """What happened."""
+        isolation = REPEATABLE_READ if self.why else SERIALIZABLE
+        return Report(isolation, self.retries, [note for note in (self.why, self.tried) if note])
 
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-        self._timer.join()
+    def on_standby(self) -> None:
+        """Use what a standby can run, and say why."""
+        self.why = STANDBY
 
-    def _look(self) -> None:
+    def run(self, read: Callable[[psycopg.Connection], T]) -> T:
+        """Begin, read, roll back."""
         try:
-            with self._observer() as other:
-                found = other.execute(query("read_blockers"), {"pid": self._pid}).fetchone()
-        except (psycopg.Error, DatabaseError):
+            if not self.why:
+                self._wait_for_snapshot()
+            if self.why:
+                begin(self._connection, REPEATABLE_READ, self._session)
+            return read(self._connection)
+        finally:
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        if not self._connection.closed:
+            self._connection.rollback()
+
+    def _wait_for_snapshot(self) -> None:
+        """Begin with a safe snapshot, or say in `why` that there was none in time."""
+        # Most moves wait for nothing, so only the second wait is worth a thread that looks at what it is for.
+        short = min(self._safe_wait_ms, LOOK_AFTER_MS)
+        if self._safe_snapshot(short) or self.why:
             return
-        if found:
-            self.blocker = f" behind {found[1]} (pid {found[0]})"
+        with Look(self._observer, (self._safe_wait_ms - short) / 2000) as look:
+            taken = self._safe_snapshot(max(1, self._safe_wait_ms - short), look.token)
+        if not taken:
+            self.why = self.why or f"no safe snapshot in {self._safe_wait_ms} ms{look.blocker}"
+
+    def _safe_snapshot(self, wait_ms: int, token: str = "") -> bool:
+        """Begin, and wait for the snapshot; False, rolled back, when there was none in that time."""
+        begun = time.monotonic()
+        try:
+            begin(self._connection, SERIALIZABLE, self._session, wait_ms=wait_ms, token=token)
+        except psycopg.errors.QueryCanceled:
+            if (time.monotonic() - begun) * 1000 < wait_ms:  # by somebody, not by the clock
+                raise
+        except psycopg.errors.FeatureNotSupported:
+            # A pooler has led to a standby, which may be another server than the one that it told us of.
+            self.on_standby()
+        else:
+            return True
+        self._roll_back()
+        return False

@@ -106,6 +106,8 @@ def status_line(listing: Listing, width: int) -> Line:
     parts = ["newest first", "following" if listing.follow else "live"]
     if listing.milliseconds is not None:
         parts.append(f"{listing.milliseconds:.0f} ms")
+    if listing.caution:
+        parts = [f"{parts[0]}  {clean(listing.caution)}"]
     left = clean(listing.message) or ", ".join(parts)
     at = f"{count(listing.selected + 1)}/{count(len(listing.runs))}{'+' if listing.more else ''}"
     return ends([Span(left)], [Span(at if listing.runs else "")], width)

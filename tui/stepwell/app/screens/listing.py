@@ -43,11 +43,12 @@ class ListingScreen(Screen[None]):
 
     def on_key(self) -> None:
         """What the key before came to has been read; the key itself still goes where it goes."""
-        if self.listing.message or (self.listing.error and not self._broken):
+        if self.listing.message or self.listing.caution or (self.listing.error and not self._broken):
             self.say()
 
     def on_mount(self) -> None:
         self.worker.start()
+        self.worker.rest_with(self, self.lister.cancel)
         self.show(self.listing)
         self.read()
 
@@ -85,7 +86,7 @@ class ListingScreen(Screen[None]):
         self.query_one(Lines).fill(self._strips, cursor=cursor)
 
     def say(self, message: str = "", error: str = "") -> None:
-        self.show(replace(self.listing, message=message, error=error))
+        self.show(replace(self.listing, message=message, error=error, caution=""))
 
     def _strips(self, width: int, height: int) -> list[Strip]:
         return strips(screen_lines(self.listing, width, height), width)
@@ -110,7 +111,9 @@ class ListingScreen(Screen[None]):
 
     @on(Counted)
     def _counted(self, message: Counted) -> None:
-        self.show(replace(self.listing, total=message.number, exact=message.exact, where=message.where))
+        first = not self.listing.where
+        listing = replace(self.listing, total=message.number, exact=message.exact, where=message.where)
+        self.show(replace(listing, caution=message.caution) if first else listing)
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:

@@ -33,6 +33,8 @@ class Start:
 
     run: RunHead
     address: Address | None = None
+    first: bool = False
+    """Whether it is the first thing to be seen."""
 
 
 class ReplayingScreen(Screen[str | None]):
@@ -60,6 +62,7 @@ class ReplayingScreen(Screen[str | None]):
 
     def on_mount(self) -> None:
         self.worker.start()
+        self.worker.rest_with(self, self.mover.cancel)
         self.worker.submit("open", self.mover.open)
 
     def on_unmount(self) -> None:
@@ -93,8 +96,11 @@ class ReplayingScreen(Screen[str | None]):
             return
         move = moves.go_to(view.timeline, address.step) if address.step else Move(view.timeline)
         if opening:  # is no jump that could be undone
+            words = move.message or view.message or None
             move = replace(move, timeline=replace(move.timeline, jumps=()))
-        self.apply(move)
+            self.apply(replace(move, message=words))
+        else:
+            self.apply(move)
         self._path = address.path if move.message is None else None
         if self.view is not None and not self.view.stale:
             self.arrived()
@@ -166,12 +172,13 @@ class ReplayingScreen(Screen[str | None]):
         timeline = build(
             message.run, message.steps, breakpoints=recalled.breakpoints, bookmarks=recalled.bookmarks
         )
-        self.view = View(timeline, short_id(message.run.run_id), message.where, message=recalled.words)
+        words = recalled.words or (message.caution if self.start.first else "")
+        self.view = View(timeline, short_id(message.run.run_id), message.where, message=words)
         address = self.start.address
         if timeline.steps and address is not None and (address.step is not None or address.path is not None):
             self.go_to(address, opening=True)
         elif timeline.steps:
-            self.apply(Move(timeline, recalled.words or None))
+            self.apply(Move(timeline, words or None))
         else:
             self.show(self.view)
 
