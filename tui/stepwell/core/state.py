@@ -4,17 +4,22 @@ Values are JSON values or whatever else the codec keeps; only plain dicts and li
 A recorded difference is a JSON value of its own, `{"$patch": [op, …]}`, each op one of
 `{"set": path, "to": value}`, `{"unset": path}`, `{"cut": path, "to": length}`; a path is a list of keys and
 indexes, and setting the index one past the end of a list appends. Nothing in it deletes by being null.
+
+Now and then a recorder gives the whole state in place of the difference, as one op with `at`: which step last
+changed each of its keys, where that was not this step. A fold may begin there (`sql/queries/fold_state.sql`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 from stepwell.core import codec
 from stepwell.core.world import MISSING, Change
 
 PATCH = "$patch"
+AT = "at"
 Path = tuple[str | int, ...]
+Mark = TypeVar("Mark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +60,17 @@ def same(a: object, b: object) -> bool:
 
 
 def diff(old: object, new: object) -> list[dict[str, object]]:
-    """The ops that turn `old` (which may be MISSING) into `new`, key order included."""
+    """The ops that turn `old` (which may be MISSING) into `new`, key order included.
+
+    The keys of each stand as JSONB orders them: else that order would have to be kept beside every difference.
+    """
     return list(_diff((), old, new))
+
+
+def keyframe(new: object, at: Mapping[str, int]) -> list[dict[str, object]]:
+    """The ops that make any state `new`, whose keys were last changed by the steps `at`, else by this one."""
+    ordered = sorted(at, key=lambda key: (len(data := key.encode("utf-8", "surrogatepass")), data))
+    return [{AT: {key: at[key] for key in ordered}, "to": new, "set": []}]
 
 
 def _diff(path: Path, old: object, new: object) -> Iterator[dict[str, object]]:
@@ -68,11 +82,11 @@ def _diff(path: Path, old: object, new: object) -> Iterator[dict[str, object]]:
             yield from _diff((*path, key), old.get(key, MISSING), value)
     elif type(old) is list and type(new) is list:
         if len(new) < len(old):
-            yield {"cut": [*path], "to": len(new)}
+            yield {"to": len(new), "cut": [*path]}
         for index, value in enumerate(new):
             yield from _diff((*path, index), old[index] if index < len(old) else MISSING, value)
     elif not same(old, new):
-        yield {"set": [*path], "to": new}
+        yield {"to": new, "set": [*path]}
 
 
 def _is_object(value: object) -> TypeGuard[dict[str, object]]:
@@ -169,7 +183,7 @@ def fold(steps: Sequence[StateStep], number: int) -> Folded:
         folded.states[step.scope] = new
         folded.count += 1
         if new is not old:
-            _note_keys(folded.set_at.setdefault(step.scope, {}), old, new, step.number, _touched(step))
+            _set_keys(folded.set_at.setdefault(step.scope, {}), old, new, step)
         if step.number == number:
             folded.changed = tuple(_changes(step.scope, (), old, new))
     for scope in [scope for scope, state in folded.states.items() if state is MISSING]:
@@ -202,19 +216,29 @@ def patch_of(value: object) -> list[dict[str, object]] | None:
     return ops if isinstance(ops, list) else None
 
 
-def _touched(step: StateStep) -> set[str] | None:
-    """The top-level keys that a recorded difference names; None where any may have changed."""
-    if (ops := _ops(step)) is None:
-        return None
-    heads = {path[0] if path else None for path in map(_path, ops)}
-    keys = {head for head in heads if isinstance(head, str)}
-    return keys if len(keys) == len(heads) else None
+def _set_keys(set_at: dict[str, int], old: object, new: object, step: StateStep) -> None:
+    ops = _ops(step)
+    at = _at(ops) if old is MISSING and ops is not None else None
+    if at is None:
+        note_keys(set_at, old, new, step.number, ops)
+    elif isinstance(new, dict):
+        set_at.update({key: at.get(key, step.number) for key in new})
 
 
-def _note_keys(
-    set_at: dict[str, int], old: object, new: object, number: int, touched: set[str] | None
+def _at(ops: Sequence[Mapping[str, object]]) -> Mapping[str, int] | None:
+    """Of a keyframe: which steps its keys were changed by."""
+    at = ops[0].get(AT) if ops and isinstance(ops[0], dict) else None
+    return at if isinstance(at, dict) and all(type(number) is int for number in at.values()) else None
+
+
+def note_keys(
+    set_at: dict[str, Mark], old: object, new: object, mark: Mark, ops: Sequence[Mapping[str, object]] | None
 ) -> None:
-    """Note which top-level keys changed: of a difference, without comparing what may be long and has grown a bit."""
+    """Mark which top-level keys of a state changed, and forget those that went.
+
+    The keys that a recorded difference `ops` names are told without comparing what may be long and has grown a bit.
+    """
+    touched = None if ops is None else _touched(ops)
     before = old if isinstance(old, dict) else {}
     after = new if isinstance(new, dict) else {}
     for key in [key for key in set_at if key not in after]:
@@ -224,7 +248,14 @@ def _note_keys(
         if value is MISSING or value is former:
             continue
         if (touched is not None and isinstance(value, dict | list)) or not same(value, former):
-            set_at[key] = number
+            set_at[key] = mark
+
+
+def _touched(ops: Sequence[Mapping[str, object]]) -> set[str] | None:
+    """The top-level keys that a difference names; None where any may have changed."""
+    heads = {path[0] if path else None for path in map(_path, ops)}
+    keys = {head for head in heads if isinstance(head, str)}
+    return keys if len(keys) == len(heads) else None
 
 
 def _changes(scope: str | None, path: Path, old: object, new: object) -> Iterator[Change]:

@@ -28,7 +28,7 @@ class Replay:
     steps: int
     """How many steps the world holds."""
     state_steps: int
-    """How many of them were folded into the state."""
+    """How many of them were folded into the state: of each scope those from the last whole state on."""
     ordered_by: str
     """`finish` where the order in which steps finished is recorded, else `number`."""
     retries: int = 0

@@ -134,7 +134,9 @@ class Recorder:
         self._writer.do(intent)
         if not intent.found:
             raise NotFoundError(f"no run {run_id} to resume; list them: stepwell runs")
-        return Run(self._trail(intent.run_id, clock.now()), Options())
+        trail = self._trail(intent.run_id, clock.now())
+        trail.known = False
+        return Run(trail, Options())
 
     def _trail(self, run_id: UUID, started_at: int) -> Trail:
         return Trail(self._writer, run_id, started_at, Prompts(self._deltas), self._redact, self._keep)

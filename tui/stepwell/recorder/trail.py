@@ -3,24 +3,22 @@
 import threading
 from uuid import UUID
 
-from stepwell.core.codec import Encoded, decode, encode, parse
+from stepwell.core.codec import decode, encode, parse
 from stepwell.core.recording import storable
 from stepwell.core.redaction import Redactor
-from stepwell.core.state import PATCH, diff, paths
 from stepwell.core.steps import STATE_UPDATE
-from stepwell.core.world import MISSING
 from stepwell.recorder import clock, forks
 from stepwell.recorder.failures import failure
 from stepwell.recorder.intents import EndRun, Errand, StartStep
 from stepwell.recorder.keeping import Keep, judge
 from stepwell.recorder.prompts import Prompts
+from stepwell.recorder.scopes import Scope
 from stepwell.recorder.writer import Writer
 from stepwell.store.keeping import Facts, keep_run, read_facts
 from stepwell.store.writing import Start
 
 SHARED_NAME = "shared"
 """The `name` of a state update of the scope that all agents share."""
-Scope = tuple[str | None, bool]
 
 
 class Trail:
@@ -43,18 +41,21 @@ class Trail:
         self.run_id = run_id
         self.ended = False
         """Whether somebody has said how the run ended."""
+        self.known = True
+        """Whether this process began the run, so that no state of it was recorded by another before."""
         self._started_at = started_at
         self._tick = clock.tick()
         self._begin()
         forks.register(self)
 
     def _begin(self) -> None:
-        self._states: dict[Scope, tuple[object, StartStep]] = {}
+        self._scopes: dict[tuple[str | None, bool], Scope] = {}
         self._lock = threading.Lock()
 
     def after_fork(self) -> None:
         """In the child: what the parent had under way may never have been recorded, so all begins whole."""
         self._begin()
+        self.known = False
         self.prompts.forget()
 
     def submit_state(
@@ -66,12 +67,12 @@ class Trail:
         """
         if self.redact is not None:
             value, agent = self.redact(value), self.redact.label("agent", agent)
-        scope = (None if shared else agent, shared)
+        key = (None if shared else agent, shared)
         encoded = encode(value)
         new = decode(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
         with self._lock:  # what is a difference to what has to be the order in which they are submitted
-            old, base = self._states.get(scope, (MISSING, None))
-            given, output = _encode_patch(diff(old, new))
+            scope = self._scopes.get(key) or self._scopes.setdefault(key, Scope(self.known))
+            given, output = scope.change(new, len(encoded.plain))
             row = Start(
                 self.run_id,
                 STATE_UPDATE,
@@ -85,9 +86,9 @@ class Trail:
                 output.plain,
                 output.exact,
             )
-            intent = StartStep(row, base, lambda: _encode_patch(diff(MISSING, new)))
+            intent = StartStep(row, scope.base, lambda: Scope(known=False).change(new, 0))
             self.writer.submit(intent, waiting=waiting)
-            self._states[scope] = (new, intent)
+            scope.note(new, intent)
         return intent
 
     def mark(self, why: str) -> Errand:
@@ -115,7 +116,3 @@ class Trail:
         if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
             return EndRun(self.run_id, "ok", finished_at, None)
         return EndRun(self.run_id, "failed", finished_at, failure(error, self.redact))
-
-
-def _encode_patch(ops: list[dict[str, object]]) -> tuple[Encoded, Encoded]:
-    return encode({PATCH: ops}), encode(paths(ops))

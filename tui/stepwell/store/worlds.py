@@ -90,7 +90,7 @@ def read_parts(
     step = {"run_id": run_id, "number": head.number, "agent": head.agent, "known": base}
     with _at_once(connection):
         states: psycopg.Cursor[TupleRow] = connection.cursor()
-        states.execute(query("fold_state"), inside, prepare=False)
+        states.execute(query("fold_state"), {**inside, "here": head.number}, prepare=False)
         answers = _send(connection, "fold_answers", inside)
         bases = _send(connection, "read_bases", {"run_id": run_id, "number": base}) if own.chain else None
         prompts = _send(connection, _PROMPTS[head.type], step) if head.type in _PROMPTS else None
