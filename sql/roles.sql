@@ -19,4 +19,4 @@ END $$;
 
 GRANT SELECT, INSERT, UPDATE ON agent_steps, agent_runs TO stepwell_recorder;
 GRANT SELECT ON stepwell_migrations TO stepwell_recorder;
-GRANT SELECT ON agent_steps, agent_runs, stepwell_migrations TO stepwell_debugger;
+GRANT SELECT ON agent_steps, agent_steps_full, agent_runs, stepwell_migrations TO stepwell_debugger;

@@ -48,30 +48,20 @@ def nearest(new: PromptText, bases: Sequence[PromptText]) -> tuple[int, Kept] | 
 
     What takes more than half of the whole is stored whole: most of it would have to be read twice.
     """
-    key = new.longest_list()
-    if key is None:
-        return None
-    able = [index for index, base in enumerate(bases) if key in base.ends]
-    grown = [index for index in able if bases[index].ends[key] and new.starts_with(bases[index], key)]
+    able = [(index, key) for index, base in enumerate(bases) if (key := new.conversation(base)) is not None]
+    grown = [
+        (index, key) for index, key in able if bases[index].ends[key] and new.starts_with(bases[index], key)
+    ]
     if grown:
-        able = [max(grown, key=lambda index: len(bases[index].texts[key]))]
-    found = [(index, kept) for index in able[-_LOOKED_AT:] if (kept := compare(new, bases[index], key))]
+        able = [max(grown, key=lambda pair: len(bases[pair[0]].texts[pair[1]]))]
+    found = [(index, kept) for index, key in able[-_LOOKED_AT:] if (kept := compare(new, bases[index], key))]
     best = min(found, key=lambda pair: pair[1].size, default=None)
     return best if best is not None and best[1].size * 2 <= new.size else None
 
 
 def compare(new: PromptText, base: PromptText, key: str) -> Kept | None:
     """What the prompt has in common with the base, in which `key` is a list too; None where orders of keys differ."""
-    changed = tuple(
-        name
-        for name, text in new.texts.items()
-        if name != key
-        and (
-            base.texts.get(name) != text
-            or base.types.get(name) != new.types.get(name)
-            or base.item_types.get(name) != new.item_types.get(name)
-        )
-    )
+    changed = tuple(name for name in new.texts if name != key and not new.same(base, name))
     rebuilt = [name for name in base.texts if name in new.texts]
     rebuilt += [name for name in new.texts if name not in base.texts]
     if rebuilt != list(new.texts) or key in new.types or key in base.types:

@@ -7,13 +7,12 @@ their order, and what the codec says of their types.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from json.decoder import scanstring
 from typing import Any
 
 from stepwell.core.codec import dump, parse
 from stepwell.errors import EncodingError
 
-_scan = json.JSONDecoder().scan_once
+_scan = json.JSONDecoder().raw_decode
 Types = Mapping[str, str]
 
 
@@ -36,9 +35,19 @@ class PromptText:
         """How many characters it holds on to."""
         return sum(map(len, self.texts.values()))
 
-    def longest_list(self) -> str | None:
-        """The key of the longest list: the conversation."""
-        return max(self.ends, key=lambda key: len(self.texts[key]), default=None)
+    def same(self, other: "PromptText", key: str) -> bool:
+        """Whether `key` has the same value in both."""
+        return (
+            self.texts[key] == other.texts.get(key)
+            and self.types.get(key) == other.types.get(key)
+            and self.item_types.get(key) == other.item_types.get(key)
+        )
+
+    def conversation(self, base: "PromptText") -> str | None:
+        """The key of the list in which this differs from `base` most likely: the longest that is not the same."""
+        lists = [key for key in self.ends if key in base.ends]
+        differing = [key for key in lists if not self.same(base, key)]
+        return max(differing or lists, key=lambda key: len(self.texts[key]), default=None)
 
     def starts_with(self, other: "PromptText", key: str) -> bool:
         """Whether the list under `key` is that of `other`, or has grown from it."""
@@ -71,7 +80,7 @@ def take_apart(plain: str, exact: str | None, known: Iterable[PromptText] = ()) 
     try:
         texts, ends = _spans(plain, list(known))
         types, item_types = ({}, {}) if exact is None or '"t":' not in exact else _types(exact, ends)
-    except (ValueError, StopIteration, LookupError, TypeError, RecursionError, EncodingError):
+    except (ValueError, LookupError, TypeError, RecursionError, EncodingError):
         return None
     return PromptText(texts, ends, types, item_types)
 
@@ -83,7 +92,7 @@ def _spans(plain: str, known: list[PromptText]) -> tuple[dict[str, str], dict[st
         raise ValueError("no dict, or an empty one")
     position = 0
     while plain[position] != "}":
-        key, position = scanstring(plain, position + 2, True)
+        key, position = _scan(plain, position + 1)
         start = position + 1
         if plain[start] == "[":
             ends[key], position = _items(plain, start, [p for p in known if key in p.ends], key)

@@ -54,7 +54,7 @@ def _held(row: Stored) -> object:
         raise EncodingError(f"step {row.number}: {problem}") from problem
 
 
-def _hold(base: Any, head: list[Any], arg: Any, _: Decoder) -> object:
+def _hold(base: Any, head: list[Any], arg: Any, decoder: Decoder) -> object:  # noqa: ARG001 as `Maker` names it
     return Unavailable(head[0], base, "", json.dumps([head, arg]))
 
 
