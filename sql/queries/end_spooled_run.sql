@@ -1,6 +1,7 @@
 -- End a run as its file says, unless it was taken up again since. No row if it was, or if it has ended so already.
 UPDATE agent_runs AS r
-SET status = %(status)s, finished_at = %(finished_at)s, error = %(error)s::jsonb
+SET status = %(status)s, finished_at = %(finished_at)s, error = %(error)s::jsonb,
+    keep = coalesce(nullif(keep, ''), %(keep)s)
 WHERE run_id = %(run_id)s
   AND (status, finished_at, error) IS DISTINCT FROM (%(status)s::text, %(finished_at)s::timestamptz, %(error)s::jsonb)
   AND NOT EXISTS (SELECT FROM agent_steps s WHERE s.run_id = r.run_id AND s.started_at > %(finished_at)s)

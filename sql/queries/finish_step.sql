@@ -1,7 +1,8 @@
 -- Finish one step, with less work for the server than a batch of one; the meaning is that of write_steps.sql.
 WITH run AS (
     UPDATE agent_runs
-    SET finished = finished + 1, loop = coalesce(%(loop)b::text::jsonb, loop)
+    SET finished = finished + 1, loop = coalesce(%(loop)b::text::jsonb, loop),
+        heartbeat = CASE WHEN heartbeat IS NOT NULL THEN now() END
     WHERE run_id = %(run_id)b::uuid
       AND EXISTS (SELECT FROM agent_steps
                   WHERE run_id = %(run_id)b AND step_number = %(step_number)b::int8 AND finished_at IS NULL)

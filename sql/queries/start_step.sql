@@ -3,6 +3,7 @@ WITH run AS (
     UPDATE agent_runs
     SET steps = steps + 1,
         finished = finished + CASE WHEN %(output)b::text IS NULL THEN 0 ELSE 1 END,
+        heartbeat = CASE WHEN heartbeat IS NOT NULL THEN now() END,
         agents = CASE WHEN %(agent)b::text IS NULL OR %(agent)b = ANY (agents) THEN agents ELSE agents || %(agent)b END
     WHERE run_id = %(run_id)b::uuid AND (%(known)b::int8 IS NULL OR %(known)b = steps)
     RETURNING steps, finished

@@ -49,6 +49,7 @@ WITH done AS (
     SET steps = r.steps + CASE WHEN begins THEN begun ELSE 0 END,
         finished = r.finished + done + CASE WHEN begins THEN begun_done ELSE 0 END,
         loop = coalesce(locked.loop::jsonb, r.loop),
+        heartbeat = CASE WHEN r.heartbeat IS NOT NULL THEN now() END,
         agents = CASE WHEN NOT begins OR locked.agents IS NULL OR locked.agents <@ r.agents THEN r.agents
                       ELSE r.agents || ARRAY(SELECT agent
                                              FROM begun

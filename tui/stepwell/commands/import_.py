@@ -15,11 +15,12 @@ import psycopg
 from stepwell.commands.output import emit, line, note
 from stepwell.commands.session import target_of
 from stepwell.core.recording import run_id
+from stepwell.core.spooling import BEGIN, Spooled
 from stepwell.errors import EncodingError, InvalidFileError, StepwellError
 from stepwell.importers import FORMATS, read
 from stepwell.importers.document import printable
 from stepwell.store.connect import connect
-from stepwell.store.importing import Imported, import_runs
+from stepwell.store.importing import Imported, import_runs, import_spooled
 
 QUIET_SECONDS = 0.5
 """What is done by then needs no progress shown."""
@@ -29,9 +30,9 @@ _ID_DIGITS = 8
 JSON_HELP = """\
 with --json, one object a line for each file:
   file, format     the file, and the format that it has, null if none is known
-  imported         ids of the runs that are new
+  imported         ids of the runs that are new, or went on by what a recorder had spooled
   already_there    ids of those imported before
-  steps            how many steps the new runs have
+  steps            how many steps these runs got
   error            why nothing of this file was imported, or null
 """
 
@@ -68,6 +69,8 @@ def import_file(connection: psycopg.Connection, path: Path) -> tuple[str, Import
     """
     data = _bytes(path)
     reading = read(data, str(path))
+    if reading.spooled is not None:
+        return reading.format, _import_spooled(connection, path, reading.spooled)
     digest = sha256(data).hexdigest()
     runs = [(run_id(digest, index), run) for index, run in enumerate(reading.runs)]
     progress = Progress(sys.stderr, path.name, sum(len(run.steps) for run in reading.runs))
@@ -80,6 +83,19 @@ def import_file(connection: psycopg.Connection, path: Path) -> tuple[str, Import
     finally:
         progress.clear()
     return reading.format, done
+
+
+def _import_spooled(connection: psycopg.Connection, path: Path, spooled: Spooled) -> Imported:
+    if spooled.torn:
+        note(f"stepwell: {printable(str(path))}: its last line was cut off by a crash, and is left out")
+    progress = Progress(sys.stderr, path.name, sum(record.kind == BEGIN for record in spooled.records))
+    try:
+        done = import_spooled(connection, spooled, progress.step)
+    finally:
+        progress.clear()
+    for number, why in done.refused.items():
+        note(f"stepwell: {printable(f'{path}: line {number} is left out: {why}')}")
+    return done
 
 
 def _bytes(path: Path) -> bytes:

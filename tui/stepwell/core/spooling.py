@@ -9,7 +9,7 @@ Each further line holds one record under its kind:
     begin   a step begins: number (provisional, beyond `last`), and columns of agent_steps by their names; `sent` is an
             input under which the database may have recorded the step already
     finish  a step has its outcome: step_number, provisional or one of the database's, and columns of agent_steps
-    end     the run has ended: status, finished_at, error
+    end     the run has ended: status, finished_at, error, keep
 
 Times are microseconds since 1970; JSON payloads are text, so that they stay as they are. A field that is left out is
 NULL. A last line without its end was cut off by a crash: nobody was told that it had been recorded.

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from stepwell.core.recording import ImportedRun
+from stepwell.core.spooling import Spooled
 from stepwell.errors import InvalidFileError
-from stepwell.importers import chat_completions, swe_agent
+from stepwell.importers import chat_completions, spool, swe_agent
 from stepwell.importers.document import Document, kind, printable
 
 __all__ = ["FORMATS", "Format", "Reading", "read", "recognise"]
@@ -21,21 +22,22 @@ class Format:
     name: str
     title: str
     recognises: Callable[[Document], bool]
-    read: Callable[[Document], tuple[ImportedRun, ...]]
+    read: Callable[[Document], tuple[ImportedRun, ...] | Spooled]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a file holds."""
+    """What a file holds: whole runs, or what a recorder put there of one run."""
 
     format: str
-    runs: tuple[ImportedRun, ...]
+    runs: tuple[ImportedRun, ...] = ()
+    spooled: Spooled | None = None
 
 
 # A mini-swe-agent file is a list of chat messages too: the narrower format is asked first.
 FORMATS = tuple(
     Format(module.NAME, module.TITLE, module.recognises, module.read)
-    for module in (swe_agent, chat_completions)
+    for module in (spool, swe_agent, chat_completions)
 )
 
 
@@ -49,6 +51,8 @@ def read(data: bytes, file_name: str) -> Reading:
     document = Document(data, file_name)
     format_ = _recognise(document)
     runs = format_.read(document)
+    if isinstance(runs, Spooled):
+        return Reading(format_.name, spooled=runs)
     stem = file_name.rsplit("/", 1)[-1].removesuffix(".gz")
     for ending in (".json", ".jsonl", ".traj"):
         stem = stem.removesuffix(ending)

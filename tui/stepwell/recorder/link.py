@@ -16,7 +16,7 @@ from stepwell.core import spooling
 from stepwell.errors import DatabaseError, StepwellError
 from stepwell.recorder.batches import Books, write
 from stepwell.recorder.failures import cause
-from stepwell.recorder.intents import Beat, EndRun, Intent, StartStep
+from stepwell.recorder.intents import Beat, EndRun, Errand, Intent, StartStep
 from stepwell.recorder.pulse import Pulse
 from stepwell.recorder.spool import Spool, run_of
 from stepwell.store import writing
@@ -119,7 +119,8 @@ class Link:
     def _settle(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int = 0) -> None:
         if self._spool:  # what is in a file already goes on there, so that its order is kept
             self._uncertain = lost or self._uncertain
-            self._put_aside([i for i in batch if run_of(i) in self._spool.files and not i.settled])
+            aside = [i for i in batch if run_of(i) in self._spool.files or isinstance(i, Errand)]
+            self._put_aside([intent for intent in aside if not intent.settled])
         batch = [intent for intent in batch if not intent.settled]
         try:
             if batch:

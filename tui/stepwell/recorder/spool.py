@@ -89,9 +89,9 @@ class Spool:
         """
         for run_id in dict.fromkeys(run_of(intent) for intent in intents):
             mine = [intent for intent in intents if run_of(intent) == run_id]
-            if run_id is None:  # a sign of life
+            if run_id is None:  # what can be done without
                 for intent in mine:
-                    intent.settle()
+                    intent.settle(intent.problem(why))
                 continue
             try:
                 self._take(run_id, mine, books, why)
@@ -188,7 +188,7 @@ def _record(intent: Intent, number: int, books: Books) -> bytes:
             OPEN, {"name": intent.name, "tags": intent.tags, "started_at": intent.started_at}
         )
     if isinstance(intent, EndRun):
-        end = {"status": intent.status, "finished_at": intent.finished_at, "error": intent.failure}
+        end = {"status": intent.status, "finished_at": intent.finished_at, "error": intent.failure, "keep": intent.keep}
         return spooling.record(END, end)
     return spooling.record(RESUME, {})
 

@@ -1,20 +1,25 @@
 """Runs from files into the tables: the runs of a file all at once or not at all, and each only once."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
 import psycopg
 
 from stepwell.core import codec
-from stepwell.core.loops import LOOPING_LAPS, find_loops
+from stepwell.core.laps import find_loops
+from stepwell.core.loops import LOOPING_LAPS
 from stepwell.core.recording import Failure, ImportedRun, ImportedStep, storable
+from stepwell.core.spooling import Spooled
 from stepwell.core.steps import TOOL_CALL, Loop, StepHead
 from stepwell.core.world import MISSING
 from stepwell.errors import DatabaseError
+from stepwell.store.pooled import send_whole
 from stepwell.store.queries import query
 from stepwell.store.reading import has_runs_table
+from stepwell.store.spooled import continue_run
 
 
 @dataclass(slots=True)
@@ -26,6 +31,8 @@ class Imported:
     """Imported before, and left as they were."""
     steps: int = 0
     """Steps of the new runs."""
+    refused: dict[int, str] = field(default_factory=dict)
+    """Lines that the server does not take, and its words."""
 
 
 def import_runs(
@@ -43,12 +50,35 @@ def import_runs(
     schema or the right is missing or the server takes a value for too large, and EncodingError.
     """
     done = Imported()
+    with _explained(connection), connection.transaction():
+        for run_id, run in runs:
+            _import_run(connection, run_id, run, source, at, done, on_step)
+    return done
+
+
+def import_spooled(
+    connection: psycopg.Connection, spooled: Spooled, on_step: Callable[[], None] = lambda: None
+) -> Imported:
+    """Go on with the run that a recorder put into a file; doing it again changes nothing.
+
+    Raises DatabaseError like `import_runs`, NotFoundError where the run is not in this database and did not begin in
+    the file, and InvalidFileError.
+    """
+    send_whole(connection)
+    with _explained(connection):
+        went_on = continue_run(connection, spooled, on_step)
+    of = [spooled.run_id]
+    changed = Imported(new=of, steps=went_on.begun) if went_on.changed else Imported(there=of)
+    return replace(changed, refused=went_on.refused)
+
+
+@contextmanager
+def _explained(connection: psycopg.Connection) -> Iterator[None]:
+    """Raises DatabaseError for what goes wrong."""
     if not has_runs_table(connection):
         raise DatabaseError(f"no table agent_runs in {connection.info.dbname}; create it: stepwell init")
     try:
-        with connection.transaction():
-            for run_id, run in runs:
-                _import_run(connection, run_id, run, source, at, done, on_step)
+        yield
     except psycopg.errors.InsufficientPrivilege as problem:
         raise DatabaseError(
             f"{connection.info.user} may not import here ({_primary(problem)}); GRANT it stepwell_recorder"
@@ -57,7 +87,6 @@ def import_runs(
         raise DatabaseError(f"the schema is too old ({_primary(problem)}); run: stepwell init") from problem
     except psycopg.Error as problem:
         raise DatabaseError(f"nothing was imported: {_primary(problem)}") from problem
-    return done
 
 
 def _primary(problem: psycopg.Error) -> str:

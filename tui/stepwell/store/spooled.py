@@ -128,6 +128,9 @@ class _Work:
         given = {name: value for name, value in fields.items() if name not in ("number", "sent")}
         if fields["number"] in self.done.numbers:
             return
+        base = fields.get("input_base")
+        if base is not None and self._number(base) is None:
+            raise psycopg.errors.ForeignKeyViolation(f"step {base}, which it goes on from, was refused")
         row: dict[str, Any] = {
             **dict.fromkeys(Start._fields),
             **given,
@@ -157,7 +160,7 @@ class _Work:
         return dump(loop | {name: self._number(loop[name]) or loop[name] for name in ("first", "last")})
 
     def _end(self, fields: Mapping[str, Any]) -> None:
-        row = {"status": fields["status"], "error": fields.get("error")}
+        row = {"status": fields["status"], "error": fields.get("error"), "keep": fields.get("keep")}
         self._run_once("end_spooled_run", {**row, "finished_at": writing.moment(fields["finished_at"])})
 
     def _number(self, number: int | None) -> int | None:
