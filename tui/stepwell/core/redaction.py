@@ -187,6 +187,10 @@ class Walk:
         before = self._taking.changes
         parts = Parts(value, ()) if type(value) in (int, float) else self._taking.parts(value)
         if type(parts.base) is dict:
+            if parts.head[0] in _FIELDS and self._reads and any(self.scalar(name, key) for key in parts.base):
+                return self._dict(
+                    parts.base, name
+                )  # a name that is not to be recorded: then its class is not either
             new = self._fields(parts.base, name) if parts.head[0] in _FIELDS else self._dict(parts.base, name)
             if parts.head[0] == "exception" and self._hides("message") and isinstance(new, dict):
                 new["args"] = [Redacted()]  # the message is made of them
@@ -235,6 +239,9 @@ class _Taking(Encoder):
         new = self._redacting.value(value, "")
         self.changes += new is not value
         return super().nested(new)
+
+    def names(self, names: Iterable[str]) -> tuple[str | None, ...]:
+        return Encoder().names(names)
 
 
 class _Gathering(Walk):

@@ -1,6 +1,6 @@
 """`Recorder(redact=…)`: what the option may be, and what is read of a reply that was redacted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from stepwell.core.codec import Encoded, parse
 from stepwell.core.redaction import Redactor, Rewrite
@@ -15,9 +15,9 @@ def redactor(given: Redact | None) -> Redactor | None:
     """What does the option's work; None where there is nothing to do. Raises UsageError for anything else."""
     if given is None:
         return None
-    if isinstance(given, bytes):
+    several: Iterable[object] = [given] if isinstance(given, str) or callable(given) else given
+    if isinstance(given, bytes | Mapping) or not isinstance(several, Iterable):
         raise UsageError(_WRONG)
-    several: Sequence[object] = [given] if isinstance(given, str) or callable(given) else list(given)
     patterns: list[str] = []
     rewrites: list[Rewrite] = []
     for one in several:
@@ -27,9 +27,7 @@ def redactor(given: Redact | None) -> Redactor | None:
             rewrites.append(one)
         else:
             raise UsageError(_WRONG)
-    if not several:
-        return None
-    return Redactor(patterns, rewrites)
+    return Redactor(patterns, rewrites) if patterns or rewrites else None
 
 
 _WRONG = (
