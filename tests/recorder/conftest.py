@@ -60,3 +60,15 @@ def run_row(connection: psycopg.Connection[Row]) -> Callable[[UUID], Row]:
         return row
 
     return look
+
+
+@pytest.fixture
+def shut(server: str, connection: psycopg.Connection[Row]) -> Iterator[Callable[[bool], None]]:
+    """Shuts the database for new connections and opens it again."""
+
+    def do(closed: bool) -> None:
+        with psycopg.connect(server, autocommit=True) as other:
+            other.execute(f"ALTER DATABASE {connection.info.dbname} ALLOW_CONNECTIONS {not closed}")
+
+    yield do
+    do(False)

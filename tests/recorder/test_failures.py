@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -183,18 +183,6 @@ def test_a_transaction_in_the_way_is_waited_out_and_tried_again(
     monkeypatch.setattr(link, "write", failing)
     assert run.tool(len, "ab") == 2
     assert failures == []
-
-
-@pytest.fixture
-def shut(server: str, connection: Observer) -> Iterator[Callable[[bool], None]]:
-    """Shuts the database for new connections and opens it again."""
-
-    def do(closed: bool) -> None:
-        with psycopg.connect(server, autocommit=True) as other:
-            other.execute(f"ALTER DATABASE {connection.info.dbname} ALLOW_CONNECTIONS {not closed}")
-
-    yield do
-    do(False)
 
 
 def test_while_nothing_answers_every_caller_hears_so_and_it_goes_on_afterwards(

@@ -115,6 +115,8 @@ class Link:
         for intent in batch:
             if self._spool and isinstance(intent, EndRun):
                 self._spool.end(intent.run_id)
+            elif self._spool and isinstance(intent, StartStep):
+                self._spool.own(intent)
 
     def _settle(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int = 0) -> None:
         if self._spool:  # what is in a file already goes on there, so that its order is kept

@@ -106,6 +106,7 @@ class Spool:
         book = book_of(books, run_id)
         if (file := self.files.get(run_id)) is None:
             file = SpoolFile(self._folder, run_id, book.last, why)
+            file.number = max((file.number, *self._numbers.get(run_id, ())))
             log.warning(
                 "the database does not take run %s (%s): it goes to %s and from there to the database when that is"
                 " back; or by hand: stepwell import FILE", run_id, why, file.path,
@@ -155,6 +156,11 @@ class Spool:
             else:
                 intent.row = intent.row._replace(step_number=number)
 
+    def own(self, intent: StartStep) -> None:
+        """The step has its number from the database: in a forked child nothing of the parent's is called so any more."""
+        if self._numbers.get(intent.row.run_id, {}).get(intent.number or 0, 0) is None:
+            del self._numbers[intent.row.run_id][intent.number or 0]
+
     def end(self, run_id: UUID) -> None:
         """The run has ended, and nothing of it is still to come from here."""
         if run_id not in self.files:
@@ -188,7 +194,12 @@ def _record(intent: Intent, number: int, books: Books) -> bytes:
             OPEN, {"name": intent.name, "tags": intent.tags, "started_at": intent.started_at}
         )
     if isinstance(intent, EndRun):
-        end = {"status": intent.status, "finished_at": intent.finished_at, "error": intent.failure, "keep": intent.keep}
+        end = {
+            "status": intent.status,
+            "finished_at": intent.finished_at,
+            "error": intent.failure,
+            "keep": intent.keep,
+        }
         return spooling.record(END, end)
     return spooling.record(RESUME, {})
 

@@ -8,6 +8,7 @@ import psycopg
 from psycopg import Connection
 
 from stepwell.core.codec import dump, parse
+from stepwell.core.recording import storable
 from stepwell.core.spooling import BEGIN, END, FINISH, OPEN, RESUME, Record, Spooled
 from stepwell.errors import InvalidFileError, NotFoundError
 from stepwell.store import writing
@@ -30,7 +31,10 @@ class Continued:
     changed: bool = False
     """Whether anything was not there before."""
     refused: dict[int, str] = field(default_factory=dict)
-    """Lines whose content the server does not take, and its words; the rest is there."""
+    """Lines whose content the server does not take, and its words; the rest is there.
+
+    A step keeps its number, and has these words as its input; one without its outcome stays in doubt.
+    """
 
 
 def concerns_row(error: BaseException) -> bool:
@@ -56,7 +60,7 @@ def continue_run(
             with connection.transaction():
                 work.do(on_step)
         except psycopg.Error as error:
-            if not work.line or not concerns_row(error):
+            if not work.may_be_left_out or not concerns_row(error):
                 raise
             refused[work.line] = error.diag.message_primary or str(error)
         except (TypeError, KeyError, ValueError) as error:
@@ -74,9 +78,10 @@ class _Work:
         self._connection, self._spooled, self.done = connection, spooled, done
         self.line = 0
         """The line that is being written."""
+        self.may_be_left_out = False
 
     def do(self, on_step: Callable[[], None]) -> None:
-        records = [record for record in self._spooled.records if record.line not in self.done.refused]
+        records = self._spooled.records
         self._open(records)
         begins = [record for record in records if record.kind == BEGIN]
         self.done.numbers = self._there(begins)
@@ -84,14 +89,15 @@ class _Work:
             self._run_once("reopen_run", {})
         for record in records:
             self.line = record.line
+            why = self.done.refused.get(record.line)
+            self.may_be_left_out = why is None and record.kind in (BEGIN, FINISH)
             if record.kind == BEGIN:
-                self._begin(record.fields)
+                self._begin(record.fields if why is None else _refused(record.fields, why))
                 on_step()
-            elif record.kind == FINISH:
+            elif record.kind == FINISH and why is None:
                 self._finish(record.fields)
             elif record.kind == END:
                 self._end(record.fields)
-        self.line = 0
 
     def _open(self, records: Sequence[Record]) -> None:
         """See that the run is there, and that nobody else writes to it meanwhile."""
@@ -128,9 +134,6 @@ class _Work:
         given = {name: value for name, value in fields.items() if name not in ("number", "sent")}
         if fields["number"] in self.done.numbers:
             return
-        base = fields.get("input_base")
-        if base is not None and self._number(base) is None:
-            raise psycopg.errors.ForeignKeyViolation(f"step {base}, which it goes on from, was refused")
         row: dict[str, Any] = {
             **dict.fromkeys(Start._fields),
             **given,
@@ -147,8 +150,8 @@ class _Work:
 
     def _finish(self, fields: Mapping[str, Any]) -> None:
         number = self._number(fields["step_number"])
-        if number is None:  # its beginning was refused
-            return
+        if number is None:
+            raise ValueError(f"no step {fields['step_number']} has begun")
         row: dict[str, Any] = {**dict.fromkeys(Finish._fields), **fields}
         row |= {"run_id": self._spooled.run_id, "step_number": number}
         if (loop := fields.get("loop")) is not None:
@@ -168,3 +171,11 @@ class _Work:
         if number is None or number <= self._spooled.last:
             return number
         return self.done.numbers.get(number)
+
+
+def _refused(fields: Mapping[str, Any], why: str) -> dict[str, Any]:
+    """In place of a step whose content the server does not take: the steps after it go by their numbers."""
+    kept = ("number", "step_type", "agent", "name", "parent_step", "started_at")
+    row = {name: fields[name] for name in kept if name in fields}
+    output = "null" if fields.get("output") is not None else None
+    return row | {"input": dump({"refused": storable(why)}), "output": output}

@@ -1,0 +1,447 @@
+"""`Recorder(on_failure="spool")`: the agent goes on without its database, and the run is whole afterwards."""
+
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from stepwell import Recorder, RecordingError, Run
+from stepwell.cli import main
+from stepwell.core import spooling
+from stepwell.core.state import StateStep, fold
+from stepwell.recorder import batches, link, pulse
+from stepwell.recorder.intents import StartStep
+from tests.recorder.conftest import Look, Row
+from tests.recorder.test_failures import Observer, add_check, in_threads, kill_recorders
+
+OTHER = {"id", "run_id", "created_at", "started_at", "finished_at", "error", "given", "got"}
+"""What differs between two runs that are the same."""
+Outage = Callable[[bool], None]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "QUICK_PAUSES", ())
+    monkeypatch.setattr(link, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(pulse, "HEARTBEAT_SECONDS", 0.05)
+
+
+@pytest.fixture
+def spooling_recorder(schema_dsn: str) -> Iterator[Recorder]:
+    with Recorder(schema_dsn, on_failure="spool") as recorder:
+        yield recorder
+
+
+@pytest.fixture
+def outage(connection: Observer, shut: Outage) -> Outage:
+    def begin_or_end(begins: bool) -> None:
+        shut(begins)
+        if begins:
+            kill_recorders(connection)
+
+    return begin_or_end
+
+
+def files() -> list[Path]:
+    return sorted(Path(os.environ["XDG_DATA_HOME"], "stepwell/spool").glob("*"))
+
+
+def until_in_database() -> None:
+    deadline = time.monotonic() + 30
+    while files():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def comparable(rows: list[Row]) -> list[dict[str, object]]:
+    return [{name: row[name] for name in row.keys() - OTHER} | {"error": bool(row["error"])} for row in rows]
+
+
+def folded(rows: list[Row]) -> dict[str | None, object]:
+    states = [row for row in rows if row["step_type"] == "state_update"]
+    found = fold([StateStep(row["step_number"], row["agent"], row["given"], row["got"]) for row in states], 0)
+    assert not found.odd
+    return found.states
+
+
+def whole(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Without what depends on whether a state was stored whole."""
+    states = [row for row in rows if row["step_type"] == "state_update"]
+    for row in states:
+        row |= dict.fromkeys(("input", "output", "input_exact", "output_exact"))
+    return rows
+
+
+LONG = [{"role": "user", "content": "x" * 20_000}]
+
+
+def converse(run: Run, between: Callable[[str], None]) -> None:
+    """Steps of every kind; `between` is called at places where the database may come and go."""
+
+    def model(messages: list[object]) -> dict[str, object]:
+        return {"content": "done", "usage": {"prompt_tokens": 3}, "n": len(messages)}
+
+    def fail() -> None:
+        raise ValueError("no")
+
+    messages = [*LONG]
+    run.llm(model, messages=messages)
+    run.state({"a": 1, "b": 2})
+    between("before")
+    with run.step("tool_call", "outer", {"n": 1}) as outer:
+        between("inside")
+        messages = [*messages, {"role": "user", "content": "more"}]
+        run.llm(model, messages=messages)
+        with pytest.raises(ValueError, match="no"):
+            run.agent("b").tool(fail)
+        run.state({"a": 2, "b": 2})
+        for _ in range(3):
+            run.agent("b").tool(len, "abc")
+        run.agent("c").state([1])
+        between("late")
+        outer.output = float("nan")
+    messages = [*messages, {"role": "user", "content": "still more"}]
+    run.llm(model, messages=messages)
+    run.state({"a": 3, "b": 2})
+    between("after")
+    run.tool(len, "ab")
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends"),
+    [("before", "late"), ("inside", "late"), ("inside", "after"), ("before", "never"), ("late", "never")],
+)
+def test_an_outage_leaves_no_trace_in_the_run(
+    spooling_recorder: Recorder,
+    steps: Look,
+    run_row: Any,
+    outage: Outage,
+    begins: str,
+    ends: str,
+) -> None:
+    with spooling_recorder.run("plain") as plain:
+        converse(plain, lambda _: None)
+
+    def between(place: str) -> None:
+        if place == begins:
+            outage(True)
+        if place == ends:
+            outage(False)
+            until_in_database()
+
+    with spooling_recorder.run("troubled") as run:
+        converse(run, between)
+    outage(False)
+    until_in_database()
+    assert whole(comparable(steps(run.run_id))) == whole(comparable(steps(plain.run_id)))
+    one, other = run_row(run.run_id), run_row(plain.run_id)
+    for name in ("status", "steps", "finished", "agents", "loop"):
+        assert one[name] == other[name]
+    assert one["status"] == "ok"
+    assert one["loop"]["laps"] == 3
+    assert folded(steps(run.run_id)) == folded(steps(plain.run_id)) == {None: {"a": 3, "b": 2}, "c": [1]}
+
+
+def test_the_agent_hears_once_where_the_run_goes_and_nobody_else_may_read_it(
+    spooling_recorder: Recorder, outage: Outage, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = spooling_recorder.start()
+    outage(True)
+    assert in_threads(*[lambda n=n: run.tool(str, n) for n in range(4)]) == ["0", "1", "2", "3"]
+    (file,) = files()
+    warnings = [record.getMessage() for record in caplog.records]
+    assert len(warnings) == 1
+    assert str(file) in warnings[0]
+    assert "not currently accepting connections" in warnings[0]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def test_a_recorder_begins_without_a_database_and_finds_it_later(
+    schema_dsn: str, shut: Outage, steps: Look, run_row: Any
+) -> None:
+    shut(True)
+    with Recorder(schema_dsn, on_failure="spool") as recorder:
+        with recorder.run("early", tags={"a": 1}) as run:
+            assert run.tool(len, "ab") == 2
+        assert files()
+        shut(False)
+        until_in_database()
+        with recorder.run("late") as late:
+            late.tool(len, "abc")
+    assert [row["got"] for row in steps(run.run_id)] == [2]
+    assert run_row(run.run_id) | {"name": "early", "tags": {"a": 1}, "status": "ok"} == run_row(run.run_id)
+    assert [row["got"] for row in steps(late.run_id)] == [3]
+
+
+def test_what_is_in_files_goes_to_the_database_when_the_recorder_is_closed(
+    schema_dsn: str, outage: Outage, steps: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "RETRY_SECONDS", 60)
+    recorder = Recorder(schema_dsn, on_failure="spool")
+    run = recorder.start()
+    outage(True)
+    run.tool(len, "ab")
+    outage(False)
+    recorder.close()
+    assert files() == []
+    assert [row["got"] for row in steps(run.run_id)] == [2]
+
+
+DYING = """
+import sys, stepwell
+from stepwell.recorder import link
+link.QUICK_PAUSES = ()
+recorder = stepwell.Recorder(sys.argv[1], on_failure="spool")
+run = recorder.start("dying")
+run.tool(len, "a")
+with run.step("tool_call", "outer") as outer:
+    print(run.run_id, flush=True)
+    sys.stdin.readline()
+    run.tool(len, "ab")
+    run.state({"a": 1})
+    outer.output = 3
+run.step("tool_call", "in doubt").__enter__()
+print("there", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_the_file_of_a_killed_process_is_imported_once_however_often(
+    schema_dsn: str, outage: Outage, steps: Look, run_row: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", DYING, schema_dsn], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as agent:
+        assert agent.stdin is not None
+        assert agent.stdout is not None
+        run_id = UUID(agent.stdout.readline().strip())
+        outage(True)
+        print(file=agent.stdin, flush=True)
+        assert agent.stdout.readline() == "there\n"
+        agent.send_signal(signal.SIGKILL)
+    outage(False)
+    (file,) = files()
+    with file.open("ab") as torn:
+        torn.write(b'{"finish": {"step_num')
+    assert main(["import", "--dsn", schema_dsn, str(file)]) == 0
+    said = capsys.readouterr()
+    assert "imported 1 run, 3 steps" in said.out
+    assert "its last line was cut off" in said.err
+    rows = steps(run_id)
+    assert [(row["step_number"], row["name"], row["parent_step"], row["got"]) for row in rows] == [
+        (1, "len", None, 1),
+        (2, "outer", None, 3),
+        (3, "len", 2, 2),
+        (4, None, 2, ["$"]),
+        (5, "in doubt", None, None),
+    ]
+    assert [row["finished_order"] for row in rows] == [1, 4, 2, 3, None]
+    before = rows, run_row(run_id)
+    assert main(["import", "--json", "--dsn", schema_dsn, str(file)]) == 0
+    assert json.loads(capsys.readouterr().out)["already_there"] == [str(run_id)]
+    assert (steps(run_id), run_row(run_id)) == before
+    assert before[1]["status"] == "running"
+
+
+def test_a_step_that_was_committed_before_the_database_went_is_there_once(
+    spooling_recorder: Recorder, outage: Outage, steps: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, gone = batches.write, []
+
+    def breaking(connected: Any, intents: Any, books: Any, *sent: Any) -> Any:
+        if not gone and any(isinstance(intent, StartStep) for intent in intents):
+            gone.append(1)
+            copies = [StartStep(intent.row) for intent in intents]
+            write(connected, copies, {})
+            for intent, copy in zip(intents, copies, strict=True):
+                intent.sent = copy.sent
+            outage(True)
+        return write(connected, intents, books, *sent)
+
+    run = spooling_recorder.start()
+    run.state({"a": 1})
+    monkeypatch.setattr(link, "write", breaking)
+    run.state({"a": 2})
+    run.tool(len, "ab")
+    outage(False)
+    until_in_database()
+    run.state({"a": 3})
+    rows = steps(run.run_id)
+    assert [(row["step_number"], row["step_type"]) for row in rows] == [
+        (1, "state_update"),
+        (2, "state_update"),
+        (3, "tool_call"),
+        (4, "state_update"),
+    ]
+    assert rows[1]["given"] == {"$patch": [{"set": ["a"], "to": 2}]}
+    assert rows[3]["given"] == {"$patch": [{"set": [], "to": {"a": 3}}]}
+
+
+def test_steps_of_others_in_the_meantime_move_the_numbers_and_nothing_else(
+    schema_dsn: str, steps: Look, shut: Outage, connection: Observer
+) -> None:
+    with Recorder(schema_dsn, on_failure="spool") as recorder, Recorder(schema_dsn) as other:
+        run = recorder.start()
+        theirs = other.resume(run.run_id)
+        run.tool(len, "a")
+        shut(True)
+        connection.execute("SELECT pg_terminate_backend(%s, 5000)", (recorder._writer._link.backend,))
+        with run.step("tool_call", "outer") as outer:
+            assert outer.number == 2
+            in_threads(lambda: theirs.tool(str, "theirs"))
+            in_threads(lambda: theirs.tool(str, "theirs too"))
+            run.tool(len, "ab")
+            shut(False)
+            until_in_database()
+            run.tool(len, "abc")
+            outer.output = "end"
+        run.finish()
+    assert [(row["step_number"], row["parent_step"], row["got"]) for row in steps(run.run_id)] == [
+        (1, None, 1),
+        (2, None, "theirs"),
+        (3, None, "theirs too"),
+        (4, None, "end"),
+        (5, 4, 2),
+        (6, 4, 3),
+    ]
+
+
+def test_a_locked_table_does_not_hold_the_agent_up(
+    schema_dsn: str, connection: Observer, steps: Look, run_row: Any
+) -> None:
+    with Recorder(f"{schema_dsn} options='-c lock_timeout=50ms'", on_failure="spool") as recorder:
+        run = recorder.start()
+        connection.execute("BEGIN; LOCK TABLE agent_steps IN ACCESS EXCLUSIVE MODE")
+        assert in_threads(*[lambda n=n: run.tool(str, n) for n in range(8)]) == [str(n) for n in range(8)]
+        connection.execute("COMMIT")
+        until_in_database()
+        run.finish()
+    assert [row["step_number"] for row in steps(run.run_id)] == list(range(1, 9))
+    assert run_row(run.run_id)["finished"] == 8
+
+
+def test_what_the_database_would_never_take_fails_as_ever_and_alone(
+    spooling_recorder: Recorder,
+    connection: Observer,
+    steps: Look,
+    outage: Outage,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    add_check(connection, "input::text NOT LIKE '%bad%'")
+    run = spooling_recorder.start()
+    with pytest.raises(RecordingError, match="refused"):
+        run.tool(len, "bad")
+    assert files() == []
+    outage(True)
+    with run.step("tool_call", "outer", "bad"):
+        run.tool(len, "ab")
+    outage(False)
+    deadline = time.monotonic() + 30
+    while "is not recorded" not in caplog.text:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert run.tool(len, "abc") == 3
+    assert [(row["step_number"], row["parent_step"], row["got"]) for row in steps(run.run_id)] == [
+        (1, None, None),
+        (2, 1, 2),
+        (3, None, 3),
+    ]
+    assert "violates check constraint" in steps(run.run_id)[0]["given"]["refused"]
+    assert len(files()) == 1, "the file stays, for what it holds is nowhere else"
+
+
+def test_where_the_file_cannot_be_made_either_both_causes_are_named(
+    spooling_recorder: Recorder, outage: Outage
+) -> None:
+    run = spooling_recorder.start()
+    outage(True)
+    folder = Path(os.environ["XDG_DATA_HOME"], "stepwell")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "spool").write_text("in the way")
+    with pytest.raises(
+        RecordingError, match=r"not currently accepting connections.*; nor can it be spooled: File exists"
+    ):
+        run.tool(len, "a")
+    (folder / "spool").unlink()
+    assert run.tool(len, "ab") == 2
+
+
+def test_a_file_that_cannot_grow_keeps_what_is_in_it(
+    spooling_recorder: Recorder, outage: Outage, steps: Look
+) -> None:
+    run = spooling_recorder.start()
+    outage(True)
+    assert run.tool(len, "a") == 1
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (files()[0].stat().st_size + 1000, limits[1]))
+    try:
+        with pytest.raises(RecordingError, match="nor can it be spooled: File too large"):
+            run.tool(len, "b" * 5000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    (file,) = files()
+    assert not spooling.read(file.read_bytes(), "file").torn
+    assert run.tool(len, "ab") == 2
+    outage(False)
+    until_in_database()
+    assert [(row["step_number"], row["got"]) for row in steps(run.run_id)] == [(1, 1), (2, 2)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_has_a_file_of_its_own(
+    spooling_recorder: Recorder, outage: Outage, steps: Look
+) -> None:
+    with spooling_recorder.run() as run:
+        outage(True)
+        with run.step("tool_call", "outer"):
+            child = os.fork()
+            if child == 0:
+                try:
+                    run.named("child's").tool(len, "ab")
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            assert os.waitpid(child, 0)[1] == 0
+            assert len(files()) == 2
+            run.named("parent's").tool(len, "abc")
+        outage(False)
+        theirs = next(file for file in files() if f"-{child}-" in file.name)
+    deadline = time.monotonic() + 30
+    while files() != [theirs]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    with psycopg.connect(spooling_recorder._target.conninfo):
+        assert main(["import", "--dsn", spooling_recorder._target.conninfo, str(theirs)]) == 0
+    assert [(row["name"], row["parent_step"], row["got"]) for row in steps(run.run_id)] == [
+        ("outer", None, None),
+        ("parent's", 1, 3),
+        ("child's", None, 2),
+    ]
+
+
+def test_a_file_of_another_database_or_of_a_later_version_is_refused(
+    schema_dsn: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_id = UUID(int=7)
+    file = tmp_path / "file"
+    file.write_bytes(spooling.header(run_id, 3, 0, "why") + spooling.record(spooling.RESUME, {}))
+    assert main(["import", "--dsn", schema_dsn, str(file)]) == 2
+    assert "which this file goes on with, is not in database" in capsys.readouterr().err
+    file.write_bytes(b'{"stepwell_spool": 2, "run_id": "x"}\n')
+    assert main(["import", "--dsn", schema_dsn, str(file)]) == 2
+    assert "version 2 of the spool" in capsys.readouterr().err
+    file.write_bytes(spooling.header(run_id, 3, 0, "why") + b"{}\n")
+    assert main(["import", "--dsn", schema_dsn, str(file)]) == 2
+    assert "line 2: not a JSON object" in capsys.readouterr().err
