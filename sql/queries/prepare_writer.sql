@@ -9,6 +9,7 @@ SELECT set_config('synchronous_commit',
        set_config('enable_seqscan', 'off', false),
        set_config('enable_hashjoin', 'off', false),
        set_config('enable_mergejoin', 'off', false),
+       set_config('enable_memoize', 'off', false),
        set_config('plan_cache_mode', 'force_generic_plan', false),
        set_config('jit', 'off', false),
        set_config('idle_session_timeout', '0', false) -- a run is alive during a long call too

@@ -8,4 +8,5 @@ SELECT set_config('synchronous_commit',
        set_config('enable_seqscan', 'off', true),
        set_config('enable_hashjoin', 'off', true),
        set_config('enable_mergejoin', 'off', true),
+       set_config('enable_memoize', 'off', true),
        set_config('jit', 'off', true)

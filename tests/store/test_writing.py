@@ -10,7 +10,7 @@ from psycopg.rows import dict_row
 
 from stepwell.errors import DatabaseError
 from stepwell.store import writing
-from stepwell.store.writing import Finish, Start
+from stepwell.store.rows import Finish, Start
 
 Row = dict[str, Any]
 NOW = 1_790_000_000_123_456
@@ -152,8 +152,10 @@ def test_a_step_is_finished_once_however_often_it_is_sent(connection: Any, run_i
     begin(connection, start(run_id), start(run_id))
     end(connection, finish(run_id, 1, output="1"))
     assert end(connection, finish(run_id, 1, output="2")) == [False]
-    assert end(connection, finish(run_id, 1, output="2"), finish(run_id, 2)) == [False, True]
-    assert [row["output"] for row in read(connection, "agent_steps", run_id)] == [1, [1]]
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        end(connection, finish(run_id, 1, output="2"), finish(run_id, 2))
+    assert [row["output"] for row in read(connection, "agent_steps", run_id)] == [1, None]
+    assert end(connection, finish(run_id, 2)) == [True]
     assert read(connection, "agent_runs", run_id)[0]["finished"] == 2
 
 
@@ -171,12 +173,26 @@ def test_a_batch_finishes_steps_before_it_begins_others(connection: Any, run_id:
     assert (row["steps"], row["finished"]) == (4, 3)
 
 
-def test_steps_that_know_too_little_keep_no_other_from_finishing(connection: Any, run_id: UUID) -> None:
-    begin(connection, start(run_id), start(run_id))
-    done, numbers = writing.write_steps(connection, [finish(run_id, 1)], [start(run_id, known=1, output="1")])
-    assert (done, numbers) == ([True], [None])
+def test_a_run_with_steps_that_know_too_little_gets_nothing_and_its_neighbours_do(
+    connection: Any, run_id: UUID
+) -> None:
+    other = opened(connection)
+    begin(connection, start(run_id), start(run_id), start(other))
+    done, numbers = writing.write_steps(
+        connection,
+        [finish(run_id, 1), finish(other, 1)],
+        [start(run_id, known=1, output="1"), start(other), start(run_id)],
+    )
+    assert (done, numbers) == ([False, True], [None, 2, None])
     (row,) = read(connection, "agent_runs", run_id)
-    assert (row["steps"], row["finished"]) == (2, 1)
+    assert (row["steps"], row["finished"]) == (2, 0)
+
+
+def test_new_agents_of_a_batch_are_listed_in_their_order(connection: Any, run_id: UUID) -> None:
+    begin(connection, start(run_id, agent="b"), start(run_id))
+    names = ['q"\\', "b", "{a,NULL}", "NULL", "a b"]
+    begin(connection, *[start(run_id, agent=name) for name in names], start(opened(connection), agent="c"))
+    assert read(connection, "agent_runs", run_id)[0]["agents"] == ["b", *(n for n in names if n != "b")]
 
 
 def test_of_several_loops_in_a_batch_the_last_is_kept(connection: Any, run_id: UUID) -> None:
@@ -219,14 +235,17 @@ def test_steps_begun_just_so_are_found_again(connection: Any, run_id: UUID) -> N
 
 def test_rows_are_found_by_key_even_before_there_are_statistics(connection: Any, run_id: UUID) -> None:
     for _ in range(10):
-        begin(connection, *[start(run_id)] * 3)
-        end(connection, *(finish(run_id, number) for number in (1, 2)))
+        numbers = begin(connection, *[start(run_id)] * 3)
+        end(connection, *(finish(run_id, number) for number in numbers if number))
     plans = connection.execute("SELECT generic_plans + custom_plans FROM pg_prepared_statements").fetchall()
     assert plans
+    connection.execute("SELECT pg_stat_force_next_flush()")
     scans = connection.execute(
-        "SELECT pg_stat_force_next_flush(), sum(seq_scan) FROM pg_stat_user_tables WHERE relname LIKE 'agent_%'"
+        "SELECT sum(seq_scan), sum(idx_tup_fetch) FILTER (WHERE relname = 'agent_steps')"
+        " FROM pg_stat_user_tables WHERE relname LIKE 'agent_%'"
     ).fetchone()
-    assert scans[1] == 0
+    assert scans[0] == 0
+    assert scans[1] == 30, "each step that finishes is looked up once, and no other step of its run"
 
 
 def test_a_database_without_tables_is_refused_with_the_remedy(dsn: str) -> None:

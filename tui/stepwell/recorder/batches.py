@@ -13,7 +13,7 @@ from stepwell.core.steps import Loop
 from stepwell.recorder.intents import Beat, EndRun, Errand, FinishStep, Intent, OpenRun, ResumeRun, StartStep
 from stepwell.store import writing
 from stepwell.store.pooled import is_pooled
-from stepwell.store.writing import Finish, Start
+from stepwell.store.rows import Finish, Start
 
 _LOOP = tuple(part.name for part in fields(Loop))
 GONE = "the run is no longer in the database"
@@ -139,11 +139,16 @@ def _write_steps(
     for start, row in zip(starts, rows, strict=True):
         start.sent = row
     done, numbers = _send(connection, [intent.row for intent in finishes], rows, sent)
-    for intent, there in zip(finishes, done, strict=True):
-        intent.answer(None if there or intent.resent else intent.problem(GONE))
-    # Only those that were told what is known may have been left out for that.
+    # Only those that were told what is known may have been left out for that, and the others of their run with them.
     wary = {row.run_id for row in rows if row.known is not None}
     again: list[Intent] = []
+    for finish, there in zip(finishes, done, strict=True):
+        if there or finish.resent:
+            finish.answer()
+        elif finish.row.run_id in wary:
+            again.append(finish)
+        else:
+            finish.answer(finish.problem(GONE))
     for start, number in zip(starts, numbers, strict=True):
         run_id = start.row.run_id
         again += _begun(start, number, book_of(books, run_id), wary=run_id in wary)

@@ -11,7 +11,7 @@ from psycopg import Connection
 
 from stepwell.core.codec import Encoded
 from stepwell.errors import RecordingError
-from stepwell.store.writing import Finish, Start
+from stepwell.store.rows import Finish, Start
 
 log = logging.getLogger("stepwell")
 

@@ -18,7 +18,7 @@ from stepwell.recorder.context import Frame, enter, parent_in
 from stepwell.recorder.failures import canonical_failure, failure
 from stepwell.recorder.intents import FinishStep, StartStep
 from stepwell.recorder.redaction import recorded_usage
-from stepwell.store.writing import Finish, Start
+from stepwell.store.rows import Finish, Start
 
 if TYPE_CHECKING:
     from stepwell.recorder.run import Run

@@ -15,7 +15,7 @@ from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.scopes import Scope
 from stepwell.recorder.writer import Writer
 from stepwell.store.keeping import Facts, keep_run, read_facts
-from stepwell.store.writing import Start
+from stepwell.store.rows import Start
 
 SHARED_NAME = "shared"
 """The `name` of a state update of the scope that all agents share."""

@@ -1,6 +1,6 @@
 """Columns of a batch as Postgres arrays in binary form: the kinds of `prepared.py` for a list of values each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from struct import Struct
 from typing import Any
 from uuid import UUID
@@ -48,3 +48,9 @@ IDS = _array(2951, ID, _uuid)
 
 ARRAYS = {TEXT: TEXTS, INT8: INT8S, MOMENT: MOMENTS, ID: IDS}
 """The array of each kind."""
+
+
+def literal(texts: Iterable[str]) -> str:
+    """A text[] as text."""
+    escaped = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
+    return "{" + ",".join(f'"{text}"' for text in escaped) + "}"

@@ -13,7 +13,7 @@ from stepwell.core.spooling import BEGIN, END, FINISH, OPEN, RESUME, Record, Spo
 from stepwell.errors import InvalidFileError, NotFoundError
 from stepwell.store import writing
 from stepwell.store.queries import query
-from stepwell.store.writing import Finish, Start
+from stepwell.store.rows import Finish, Start
 
 # What the server says of a value and not of its own condition: about data, constraints and limits.
 _OF_THE_ROW = ("22", "23", "54")

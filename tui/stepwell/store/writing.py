@@ -1,11 +1,11 @@
-"""Rows that a recorder writes, and the statements that write them.
+"""The statements that write what a recorder has to say.
 
 Each function is one round trip and, on the autocommit connection that they are for, one commit.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from psycopg import Connection, Cursor
@@ -13,10 +13,11 @@ from psycopg.types.numeric import Int8
 
 from stepwell.core.liveness import lock_key
 from stepwell.errors import DatabaseError
-from stepwell.store.arrays import ARRAYS
+from stepwell.store.batch import WRITE_STEPS, Batch
 from stepwell.store.pooled import SETTINGS, is_pooled, send_whole, transient
-from stepwell.store.prepared import ID, INT8, MOMENT, TEXT, Prepared
+from stepwell.store.prepared import Prepared
 from stepwell.store.queries import query
+from stepwell.store.rows import FINISH_KINDS, START_KINDS, Finish, Start
 
 LOCK_TIMEOUT = "30s"
 """How long a recorder's statement waits for a lock, unless the role has a `lock_timeout` of its own."""
@@ -24,59 +25,8 @@ SPOOL_LOCK_TIMEOUT = "5s"
 """The same where what the database does not take goes to a file."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-
-class Start(NamedTuple):
-    """A step that begins. JSON as text, times as microseconds since 1970.
-
-    With an `output` it has finished too, in the same instant. `known` is the last step number of the run that the
-    recorder knows of: where there is a newer one, nothing is written. The `input` of a long prompt may be a difference
-    to that of step `input_base`: see `core/deltas.py`.
-    """
-
-    run_id: UUID
-    step_type: str
-    agent: str | None
-    name: str | None
-    parent_step: int | None
-    seed: int | None
-    started_at: int
-    input: str
-    input_exact: str | None
-    output: str | None = None
-    output_exact: str | None = None
-    known: int | None = None
-    input_base: int | None = None
-    input_keep: int | None = None
-    input_list: str | None = None
-    input_removed: str | None = None
-
-
-class Finish(NamedTuple):
-    """The outcome of a step. JSON as text, times as microseconds since 1970."""
-
-    run_id: UUID
-    step_number: int
-    output: str | None
-    output_exact: str | None
-    error: str | None
-    finished_at: int
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    finish_reason: str | None = None
-    call_hash: int | None = None
-    loop: str | None = None
-
-
-_START_KINDS = (ID, TEXT, TEXT, TEXT, INT8, INT8, MOMENT, TEXT, TEXT, TEXT, TEXT, INT8, INT8, INT8, TEXT, TEXT)
-_FINISH_KINDS = (ID, INT8, TEXT, TEXT, TEXT, MOMENT, INT8, INT8, TEXT, INT8, TEXT)
-
-_START = Prepared("start_step", Start._fields, _START_KINDS)
-_FINISH = Prepared("finish_step", Finish._fields, _FINISH_KINDS)
-_WRITE = Prepared(
-    "write_steps",
-    [*(f"done_{name}" for name in Finish._fields), *Start._fields],
-    [ARRAYS[kind] for kind in _FINISH_KINDS + _START_KINDS],
-)
+_START = Prepared("start_step", Start._fields, START_KINDS)
+_FINISH = Prepared("finish_step", Finish._fields, FINISH_KINDS)
 
 
 def prepare(connection: Connection[Any], *, durable: bool, lock_timeout: str = LOCK_TIMEOUT) -> None:
@@ -100,7 +50,7 @@ def prepare(connection: Connection[Any], *, durable: bool, lock_timeout: str = L
         send_whole(connection, (durable, lock_timeout))
         return
     connection.execute(query("prepare_writer"), {"durable": durable, "lock_timeout": lock_timeout})
-    for statement in (_START, _FINISH, _WRITE):
+    for statement in (_START, _FINISH, WRITE_STEPS):
         statement.prepare(connection)
 
 
@@ -121,22 +71,14 @@ def write_steps(
     starts: Sequence[Start],
     sent: Callable[[], None] | None = None,
 ) -> tuple[list[bool], list[int | None]]:
-    """Finish and begin steps, all or none. Returns for each what `finish_step` and `start_step` do.
+    """Finish and begin steps, all in one commit. Returns for each what `finish_step` and `start_step` do.
 
-    `sent` is called when they are on their way, before the wait for the server.
+    Where a run has more steps than one of its rows says in `known`, none of the run's are written. `sent` is called
+    when they are on their way, before the wait. Raises what psycopg raises, with nothing written: that is
+    DivisionByZero where a step is not there to be finished, and then they have to be written one by one.
     """
-    columns = [*_columns(finishes, Finish), *_columns(starts, Start)]
-    result = _WRITE.run(connection, columns, sent)
-    done = [False] * len(finishes)
-    begun: list[int | None] = [None] * len(starts)
-    for row in range(result.ntuples):
-        place = _int(result.get_value(row, 0)) - 1
-        number = result.get_value(row, 1)
-        if number is None:
-            done[place] = True
-        else:
-            begun[place] = _int(number)
-    return done, begun
+    batch = Batch(finishes, starts)
+    return batch.outcome(WRITE_STEPS.run(connection, batch.columns, sent))
 
 
 def open_run(

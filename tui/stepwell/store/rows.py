@@ -1,0 +1,70 @@
+"""Rows that a recorder writes."""
+
+from typing import NamedTuple
+from uuid import UUID
+
+from stepwell.store.prepared import ID, INT8, MOMENT, TEXT, Kind
+
+
+class Start(NamedTuple):
+    """A step that begins. JSON as text, times as microseconds since 1970.
+
+    With an `output` it has finished too, in the same instant. `known` is the last step number of the run that the
+    recorder knows of: where there is a newer one, nothing is written. The `input` of a long prompt may be a difference
+    to that of step `input_base`: see `core/deltas.py`.
+    """
+
+    run_id: UUID
+    step_type: str
+    agent: str | None
+    name: str | None
+    parent_step: int | None
+    seed: int | None
+    started_at: int
+    input: str
+    input_exact: str | None
+    output: str | None = None
+    output_exact: str | None = None
+    known: int | None = None
+    input_base: int | None = None
+    input_keep: int | None = None
+    input_list: str | None = None
+    input_removed: str | None = None
+
+
+class Finish(NamedTuple):
+    """The outcome of a step. JSON as text, times as microseconds since 1970."""
+
+    run_id: UUID
+    step_number: int
+    output: str | None
+    output_exact: str | None
+    error: str | None
+    finished_at: int
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    finish_reason: str | None = None
+    call_hash: int | None = None
+    loop: str | None = None
+
+
+START_KINDS: tuple[Kind, ...] = (
+    ID,
+    TEXT,
+    TEXT,
+    TEXT,
+    INT8,
+    INT8,
+    MOMENT,
+    TEXT,
+    TEXT,
+    TEXT,
+    TEXT,
+    INT8,
+    INT8,
+    INT8,
+    TEXT,
+    TEXT,
+)
+FINISH_KINDS: tuple[Kind, ...] = (ID, INT8, TEXT, TEXT, TEXT, MOMENT, INT8, INT8, TEXT, INT8, TEXT)
+"""How their columns are sent."""
