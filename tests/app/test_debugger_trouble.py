@@ -158,7 +158,7 @@ def test_a_lock_that_is_held_too_long_is_one_line(schema_dsn: str) -> None:
             await debugger.send("n")
             await debugger.until(lambda: "replaying" in debugger.status)
             await debugger.until(lambda: "! agent_steps is locked by " in debugger.status)
-            assert f"(pid {other.info.backend_pid}), for longer than a move waits" in debugger.status
+            assert f"(pid {other.info.backend_pid}): waited 1 s" in debugger.status
 
     debug(schema_dsn, LIVE, act)
 

@@ -68,6 +68,4 @@ def locker(connection: psycopg.Connection) -> str:
         found = glance(connection, lambda c: c.execute(query("read_lockers"), prepare=False).fetchone())
     except psycopg.Error:
         return ""
-    return (
-        f"{found[2]} is locked by {found[1]} (pid {found[0]}), for longer than a move waits" if found else ""
-    )
+    return f"{found[2]} is locked by {found[1]} (pid {found[0]}): waited 1 s" if found else ""

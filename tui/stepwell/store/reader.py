@@ -1,5 +1,7 @@
 """A connection for reading only: opened when needed, reopened when lost, never left in a transaction."""
 
+import contextlib
+import threading
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -16,7 +18,7 @@ from stepwell.store.trouble import lost, told
 T = TypeVar("T")
 TRANSACTION_TIMEOUT = "25P04"
 CANCEL_SECONDS = 2.0
-"""How long a server may take to hear that a statement is to be cancelled; then the connection is given up."""
+"""How long a server may take to hear that a statement is to be cancelled, and how long to do it."""
 
 
 class Reader:
@@ -28,6 +30,8 @@ class Reader:
         self._standby = False
         self._session = UNKNOWN
         self._cancelled = False
+        self._over = threading.Event()
+        """Set when the read under way, or the last one, has ended."""
 
     @property
     def caution(self) -> str:
@@ -42,7 +46,13 @@ class Reader:
 
         Raises DatabaseError, one line, for whatever the database has against it.
         """
-        self._cancelled = False
+        self._cancelled, self._over = False, (over := threading.Event())
+        try:
+            return self._read(read)
+        finally:
+            over.set()
+
+    def _read(self, read: Callable[[psycopg.Connection], T]) -> tuple[T, Report]:
         why = ""
         while True:
             try:
@@ -60,12 +70,13 @@ class Reader:
     def cancel(self) -> None:
         """Cancel the statement under way, if any, from another thread; `read` then raises DatabaseError."""
         self._cancelled = True
-        connection = self._connection
+        connection, over = self._connection, self._over
         if connection is None or connection.closed:
             return
-        try:
+        with contextlib.suppress(psycopg.Error):
             connection.cancel_safe(timeout=CANCEL_SECONDS)
-        except psycopg.Error:  # nobody hears: do not wait for an answer either
+        # The network may be cut, or a pooler keep the statement until it has a server for it.
+        if not over.wait(CANCEL_SECONDS):
             hang_up(connection)
 
     def close(self) -> None:
