@@ -8,12 +8,13 @@ from pathlib import Path
 
 import psycopg
 
-from tests.benchmarks import listing, moving, painting, recording
+from tests.benchmarks import listing, moving, painting, prompts, recording
 from tests.benchmarks.harness import Table, durable_server
 
 BENCHMARKS: dict[str, Callable[..., Table]] = {
     "step": recording.one_caller,
     "threads": recording.many_callers,
+    "prompts": prompts.prompts,
     "moves": moving.moves,
     "paint": painting.paints,
     "runs": listing.first_page,

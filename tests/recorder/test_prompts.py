@@ -18,12 +18,12 @@ from stepwell.store.reading import read_payload
 from tests.core import codec_values as made
 from tests.core.prompt_sequences import PAD, Taken, decoded, sequences
 
-SYSTEM = {"role": "system", "content": PAD}
+SYSTEM: dict[str, object] = {"role": "system", "content": PAD}
 few = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 more = settings(few, max_examples=300)
 
 
-def said(count: int) -> list[dict[str, object]]:
+def said(count: int) -> list[Any]:
     return [SYSTEM, *({"role": "user", "content": f"message {n}"} for n in range(count))]
 
 
