@@ -98,7 +98,7 @@ def test_a_name_that_few_runs_have_is_found_without_looking_at_all_of_them(schem
         )
         connection.execute("ANALYZE agent_runs")
         wanted = filters.filter_of(connection, "agent 77")
-        page = {"started": None, "run_id": None, "failed": False, "limit": 100, **wanted}
+        page = {"started": None, "run_id": None, "failed": False, "limit": 100, "patience": 5, **wanted}
         row = connection.execute(b"EXPLAIN (FORMAT JSON) " + query("list_runs"), page).fetchone()
     assert wanted["names"] == ["agent 77"]
     assert row is not None

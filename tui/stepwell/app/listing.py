@@ -54,6 +54,10 @@ class Listing:
         """The run before the first one in view, where there is one."""
         return self.runs[self.top - 1] if 0 < self.top <= len(self.runs) else None
 
+    def running(self, rows: int) -> tuple[RunHead, ...]:
+        """Those of the `rows` runs in view that are running, as far as is known."""
+        return tuple(run for run in self.runs[self.top : self.top + rows] if run.status == "running")
+
 
 def with_page(
     listing: Listing, page: Sequence[RunHead], after: RunHead | None, more: bool, query: Query, rows: int

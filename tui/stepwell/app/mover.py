@@ -10,12 +10,14 @@ from stepwell.app.messages import Found, Grown, Moved, Opened, Resolved
 from stepwell.app.panes.sight import sight_of
 from stepwell.app.present import dumps
 from stepwell.core.address import Path, resolve_path
+from stepwell.core.liveness import GLANCE_SECONDS
 from stepwell.core.state import path_text
 from stepwell.core.steps import RunHead, StepHead
 from stepwell.core.world import Moment, World
 from stepwell.replay import Replayer
 from stepwell.replay.values import recorded
 from stepwell.store.connect import Target
+from stepwell.store.pulses import Pulse
 
 POLL_SECONDS = (0.5, 0.5, 0.5, 1.0, 2.0, 5.0)
 """Pauses between looks at a live run, as long as nothing is new."""
@@ -36,6 +38,8 @@ class Mover:
         """Steps not yet finished, by number."""
         self._last: int | None = None
         self._quiet = 0
+        self._due = 0.0
+        """When to look closely again, also at a run that seems to be as it was."""
 
     def open(self) -> Opened:
         run, steps, where = self._replayer.run(), self._replayer.heads(), self._replayer.where()
@@ -60,14 +64,16 @@ class Mover:
 
     def poll(self) -> Message | None:
         """What is new since the last look; None for nothing."""
-        if self._run is None:
+        if self._run is None or self._is_as_it_was(self._run):
             return None
+        self._due = time.monotonic() + self._pause()
         run = self._replayer.run()
         heads = self._replayer.heads(after=self._last, numbers=self._steps)
         new = [head for head in heads if self._last is None or head.number > self._last]
         updated = [head for head in heads if head.number in self._steps and head != self._steps[head.number]]
         if not new and not updated and run.status == self._run.status:
             self._quiet += 1
+            self._run = run
             return None
         self._quiet = 0
         self._run = run
@@ -80,7 +86,15 @@ class Mover:
         """Seconds until the next look, None where there is nothing to look for."""
         if self._run is None or self._run.status not in POLLED:
             return None
+        return min(self._pause(), GLANCE_SECONDS) if self._run.status == "running" else self._pause()
+
+    def _pause(self) -> float:
         return POLL_SECONDS[min(self._quiet, len(POLL_SECONDS) - 1)]
+
+    def _is_as_it_was(self, run: RunHead) -> bool:
+        """Whether that is seen at a glance, so that a close look can wait; rows written by hand show nothing so."""
+        early = run.status == "running" and time.monotonic() < self._due
+        return early and self._replayer.pulse() == Pulse.of(run)
 
     def cancel(self) -> None:
         self._replayer.cancel()

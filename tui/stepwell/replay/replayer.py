@@ -11,9 +11,11 @@ from stepwell.core.search import first_appearances
 from stepwell.core.state import Folded, StateStep, fold
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, RunHead, StepHead
 from stepwell.core.world import SHARED, Last, Moment, Replay, World
+from stepwell.errors import NotFoundError
 from stepwell.replay.values import display_all
 from stepwell.store import reading
 from stepwell.store.connect import Target
+from stepwell.store.pulses import Pulse, read_pulses
 from stepwell.store.reader import Reader
 from stepwell.store.transaction import Report
 from stepwell.store.worlds import Bounds, Parts, StateRow, read_parts, read_step
@@ -34,7 +36,15 @@ class Replayer:
 
     def run(self) -> RunHead:
         """The run's row as it is now. Raises NotFoundError where it is gone."""
-        return self._read(lambda c: reading.find_run(c, str(self.run_id)))[0]
+        try:
+            return self._read(lambda c: reading.find_run(c, str(self.run_id)))[0]
+        except NotFoundError:
+            why = f"run {str(self.run_id)[:8]} is gone: it was deleted from the database"
+            raise NotFoundError(why) from None
+
+    def pulse(self) -> Pulse | None:
+        """What has become of the run, at a glance; None where it is gone."""
+        return self._reader.glance(lambda c: read_pulses(c, [self.run_id])).get(self.run_id)
 
     def heads(self, after: int | None = None, numbers: Iterable[int] = ()) -> list[StepHead]:
         """The steps after step `after`, and those in `numbers` again, without payloads."""
@@ -64,7 +74,11 @@ class Replayer:
         Raises DatabaseError where the database cannot be read even after reconnecting once.
         """
         started = self._clock()
-        (head, parts), report = self._read(lambda c: _read_world(c, self.run_id, number, moment))
+        try:
+            (head, parts), report = self._read(lambda c: _read_world(c, self.run_id, number, moment))
+        except NotFoundError:
+            self.run()  # says so where it is the whole run that is gone
+            raise
         # Rolled back by now: what follows keeps no transaction waiting.
         folded = fold(_state_steps(parts.states), number)
         seconds = self._clock() - started

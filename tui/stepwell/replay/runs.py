@@ -1,8 +1,12 @@
 """The list of runs, page by page, over one connection."""
 
+from collections.abc import Iterable
+from uuid import UUID
+
 from stepwell.core.steps import RunHead
 from stepwell.store import reading
 from stepwell.store.connect import Target
+from stepwell.store.pulses import Pulse, read_pulses
 from stepwell.store.reader import Reader
 
 
@@ -27,6 +31,11 @@ class Runs:
     def find(self, prefix: str) -> RunHead:
         """The run whose id begins so, `@failed` or `@last`. Raises NotFoundError, UsageError."""
         return self._reader.read(lambda c: reading.find_run(c, prefix))[0]
+
+    def pulses(self, run_ids: Iterable[UUID]) -> dict[UUID, Pulse]:
+        """What has become of some runs, at a glance; those that are gone are left out."""
+        wanted = list(run_ids)
+        return self._reader.glance(lambda c: read_pulses(c, wanted))
 
     def where(self) -> str:
         """Role and database, for people: `agents@db1`."""

@@ -67,6 +67,22 @@ class Reader:
             report.notes.insert(0, f"reconnected: {why}")
         return result, report
 
+    def glance(self, look: Callable[[psycopg.Connection], T]) -> T:
+        """Run a small `look` that waits for no safe snapshot: for what is on the screen until the next look only.
+
+        Raises DatabaseError as `read` does.
+        """
+        if self._connection is not None and not self._connection.closed:
+            self._cancelled, self._over = False, (over := threading.Event())
+            try:
+                return glance(self._connection, look)
+            except psycopg.Error as problem:  # a lost connection is opened again below
+                if self._cancelled or not self._connection.closed:
+                    raise DatabaseError(self._told(problem)) from problem
+            finally:
+                over.set()
+        return self.read(look)[0]
+
     def cancel(self) -> None:
         """Cancel the statement under way, if any, from another thread; `read` then raises DatabaseError."""
         self._cancelled = True

@@ -8,6 +8,7 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
+from stepwell.core.liveness import ALIVE_SECONDS
 from stepwell.core.search import Found, folds_case, needle
 from stepwell.core.steps import Loop, Payload, RunHead, StepHead, Stored
 from stepwell.core.whole import payload
@@ -19,6 +20,8 @@ Row = dict[str, Any]
 
 FEW = 100_000
 """Up to so many runs are counted exactly."""
+SEVERAL = 6
+"""Of so many runs whose ids begin alike no more are looked for."""
 
 
 def rows(connection: psycopg.Connection, name: str, **parameters: object) -> list[Row]:
@@ -67,7 +70,8 @@ def list_runs(
             return []
         return [_bare_run(row) for row in rows(connection, "list_bare_runs", first=first, last=last, **page)]
     wanted = filter_of(connection, text)
-    return [_run(row) for row in rows(connection, "list_runs", failed=failed, **wanted, **page)]
+    found = rows(connection, "list_runs", failed=failed, patience=ALIVE_SECONDS, **wanted, **page)
+    return [_run(row) for row in found]
 
 
 def count_runs(connection: psycopg.Connection) -> tuple[int, bool] | None:
@@ -92,27 +96,30 @@ def find_run(connection: psycopg.Connection, prefix: str) -> RunHead:
             )
         return found[0]
     first, last = id_range(prefix)
-    found = []
+    found, bare = [], None
     if has_runs_table(connection):
-        found = [_run(row) for row in rows(connection, "find_runs", first=first, last=last, limit=6)]
-    if not found:
-        bare = rows(
-            connection,
-            "list_bare_runs",
-            first=first,
-            last=last,
-            started=None,
-            run_id=None,
-            limit=6,
-        )
-        found = [_bare_run(row) for row in bare]
-    if not found:
+        between = {"first": first, "last": last, "limit": SEVERAL}
+        found = [_run(row) for row in rows(connection, "find_runs", patience=ALIVE_SECONDS, **between)]
+        if len(found) < 2 and not (found and first == last):  # the same id is the same run
+            bare = [row["run_id"] for row in rows(connection, "find_bare_runs", **between)]
+            if not found and len(bare) == 1:
+                found = _bare_runs(connection, bare[0], bare[0])
+    else:
+        found = _bare_runs(connection, first, last)
+    ids = sorted({*(bare or ()), *(run.run_id for run in found)})
+    if not ids:
         raise NotFoundError(f"no run's id begins with {prefix}; list them: stepwell runs")
-    if len(found) > 1:
-        some = ", ".join(str(run.run_id)[: len(prefix) + 4] + "…" for run in found[:5])
-        count = str(len(found)) if len(found) < 6 else "6 or more"
+    if len(ids) > 1:
+        some = ", ".join(str(run_id)[: len(prefix) + 4] + "…" for run_id in ids[: SEVERAL - 1])
+        count = str(len(ids)) if len(ids) < SEVERAL else f"{SEVERAL} or more"
         raise UsageError(f"{prefix} matches {count} runs: {some}; give more of the id")
     return found[0]
+
+
+def _bare_runs(connection: psycopg.Connection, first: UUID, last: UUID) -> list[RunHead]:
+    """A few runs of which only steps exist, with ids between two."""
+    page = {"first": first, "last": last, "started": None, "run_id": None, "limit": SEVERAL}
+    return [_bare_run(row) for row in rows(connection, "list_bare_runs", **page)]
 
 
 def read_heads(

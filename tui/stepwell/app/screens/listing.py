@@ -81,7 +81,7 @@ class ListingScreen(Screen[None]):
     def show(self, listing: Listing) -> None:
         """Make `listing` the one that counts, and paint the rows that differ."""
         self.listing = listing = in_view(replace(listing, now=self._now()), self.rows)
-        self.lister.watch(listing.query, listing.before())
+        self.lister.watch(listing.query, listing.before(), listing.running(self.rows))
         cursor = 2 + listing.selected - listing.top if listing.runs else None
         self.query_one(Lines).fill(self._strips, cursor=cursor)
 
