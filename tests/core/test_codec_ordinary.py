@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stepwell.core.codec.encoder import Encoder
-from stepwell.core.codec.ordinary import canonical_ordinary, encode_ordinary
+from stepwell.core.codec.ordinary import both_ordinary, canonical_ordinary, encode_ordinary
 from stepwell.errors import EncodingError
 from tests.core import codec_values as made
 
@@ -31,6 +31,7 @@ def test_where_it_answers_the_texts_are_the_encoders(value: Any) -> None:
     short, sorted_short = encode_ordinary(value), canonical_ordinary(value)
     assert short is None or short == Encoder().encode(value)
     assert sorted_short is None or sorted_short == Encoder(canonical=True).canonical_text(value)
+    assert both_ordinary(value) == (None if short is None or sorted_short is None else (short, sorted_short))
 
 
 @pytest.mark.parametrize(
@@ -61,6 +62,7 @@ def test_it_answers_for_what_agents_pass_around(value: Any) -> None:
         made.Config(a=1),
         made.Names(),
         10**4000,
+        ["a", 10**4000, {"b": -(10**4200)}],
         [1.0, -0.0],
         1e16,
         float("nan"),

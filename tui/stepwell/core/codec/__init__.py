@@ -19,7 +19,7 @@ is not kept: an object reached twice comes back as two equal ones.
 
 from stepwell.core.codec.decoder import Decoder, make, show
 from stepwell.core.codec.encoder import MAX_DEPTH, Encoder
-from stepwell.core.codec.ordinary import canonical_ordinary, encode_ordinary
+from stepwell.core.codec.ordinary import both_ordinary, canonical_ordinary, encode_ordinary
 from stepwell.core.codec.text import digest, dump, parse
 from stepwell.core.codec.values import Encoded, Opaque, Rebuilt, Redacted, StandIn, Unavailable
 from stepwell.errors import EncodingError
@@ -37,6 +37,7 @@ __all__ = [
     "digest",
     "dump",
     "encode",
+    "encode_and_canonical",
     "opaque_types",
     "parse",
     "rebuild",
@@ -98,3 +99,8 @@ def canonical(value: object) -> str:
     same call in another process compares equal. Raises EncodingError as `encode` does.
     """
     return canonical_ordinary(value) or Encoder(canonical=True).canonical_text(value)
+
+
+def encode_and_canonical(value: object) -> tuple[Encoded, str]:
+    """What `encode` and `canonical` say of the value. Raises EncodingError."""
+    return both_ordinary(value) or (encode(value), canonical(value))

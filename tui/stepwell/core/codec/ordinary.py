@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from math import copysign
-from typing import Any
+from typing import Any, NamedTuple
 
 from stepwell.core.codec.order import Keys, OrderBook
 from stepwell.core.codec.text import clean, dump
@@ -18,6 +18,8 @@ _MAX_DEPTH = 100
 _MAX_ITEMS = 1_000_000
 """What contains itself many times over would grow for ever."""
 _LONG_INT = 10**4000
+_SHORT_TEXT = 4000
+"""No integer in so few characters is a long one."""
 _ESCAPED_NUL = "\\u0000"
 
 _PLAIN = frozenset((str, bool, type(None)))
@@ -30,15 +32,8 @@ def encode_ordinary(value: object) -> Encoded | None:
     text, shapes = _look(value, sort_keys=False)
     if text is None:
         return None
-    orders = OrderBook()
-    if not all(orders.note(keys) is None for keys in shapes if keys):
-        return None
-    return Encoded(text, _exact(tuple(orders.listed())) if orders.rules else None, False)
-
-
-@lru_cache(maxsize=256)
-def _exact(rules: tuple[Keys, ...]) -> str:
-    return dump({"v": 1, "o": rules})
+    orders = _orders(frozenset(shapes))
+    return None if orders is None else Encoded(text, orders.exact, False)
 
 
 def canonical_ordinary(value: object) -> str | None:
@@ -46,50 +41,85 @@ def canonical_ordinary(value: object) -> str | None:
     return _look(value, sort_keys=True)[0]
 
 
+def both_ordinary(value: object) -> tuple[Encoded, str] | None:
+    """What both of them say, with less work."""
+    text, shapes = _look(value, sort_keys=False)
+    orders = None if text is None else _orders(frozenset(shapes))
+    if text is None or orders is None:
+        return None
+    same = text if orders.are_sorted else canonical_ordinary(value)
+    return None if same is None else (Encoded(text, orders.exact, False), same)
+
+
+class _Orders(NamedTuple):
+    """What the orders of a value's keys come to. `exact` says where jsonb has others; `are_sorted`: by their text."""
+
+    exact: str | None
+    are_sorted: bool
+
+
+@lru_cache(maxsize=256)
+def _orders(shapes: frozenset[Keys]) -> _Orders | None:
+    """None where dicts with the same keys have them in different orders."""
+    orders = OrderBook()
+    if not all(orders.note(keys) is None for keys in shapes if keys):
+        return None
+    exact = dump({"v": 1, "o": orders.listed()}) if orders.rules else None
+    return _Orders(exact, all(list(keys) == sorted(keys) for keys in shapes))
+
+
 def _look(value: object, *, sort_keys: bool) -> tuple[str | None, set[Keys]]:
     """The text, None where something is unusual; and the distinct keys of dicts, each in their order."""
-    try:
-        shapes = _shapes(value)
-        text = None if shapes is None else dump(value, sort_keys=sort_keys)
-    except (RuntimeError, ValueError, TypeError):  # changed by another thread just now; the encoder will see
-        return None, set()
-    if shapes is None or text is None or _ESCAPED_NUL in text or not clean(text):
-        return None, set()
-    return text, shapes
-
-
-def _shapes(value: object) -> set[Keys] | None:
-    """The keys of the dicts in the value; None where a type, a key or a number is unusual."""
     shapes: set[Keys] = set()
+    integers: list[Sequence[Any]] = []
+    try:
+        if not _walk(value, shapes, integers):
+            return None, shapes
+        text = dump(value, sort_keys=sort_keys)
+    except (RuntimeError, ValueError, TypeError):  # changed by another thread just now; the encoder will see
+        return None, shapes
+    if len(text) > _SHORT_TEXT and not all(map(_are_short, integers)):
+        return None, shapes
+    return (None if _ESCAPED_NUL in text or not clean(text) else text), shapes
+
+
+def _walk(value: object, shapes: set[Keys], integers: list[Sequence[Any]]) -> bool:
+    """Whether the value is ordinary, but for the length of the whole numbers among the `integers`.
+
+    Adds the keys of its dicts to `shapes`.
+    """
     level: Sequence[Any] = (value,)
     total = 0
     for _ in range(_MAX_DEPTH):
         kinds = set(map(type, level))
         if kinds <= _PLAIN:
-            return shapes
+            return True
         total += len(level)
         if not kinds <= _ORDINARY or total > _MAX_ITEMS:
-            return None
-        if not kinds.isdisjoint(_NUMBERS):
-            numbers = [item for item in level if type(item) in _NUMBERS]
-            if not (_are_usual if float in kinds else _are_short)(numbers):
-                return None
+            return False
+        if float in kinds:
+            if not _are_usual(item for item in level if type(item) in _NUMBERS):
+                return False
+        elif int in kinds:
+            integers.append(level)
         below: list[Any] = []
         if dict in kinds:
             dicts = level if len(kinds) == 1 else [item for item in level if type(item) is dict]
             if not set(map(type, chain.from_iterable(dicts))) <= {str}:
-                return None
+                return False
             shapes.update(map(tuple, dicts))
             below.extend(chain.from_iterable(map(dict.values, dicts)))
         if list in kinds:
             lists = level if len(kinds) == 1 else [item for item in level if type(item) is list]
             below.extend(chain.from_iterable(lists))
+        if not below:
+            return True
         level = below
-    return None
+    return False
 
 
-def _are_short(numbers: Sequence[int]) -> bool:
-    return min(numbers) > -_LONG_INT and max(numbers) < _LONG_INT
+def _are_short(level: Sequence[Any]) -> bool:
+    return all(-_LONG_INT < item < _LONG_INT for item in level if type(item) is int)
 
 
 def _are_usual(numbers: Iterable[int | float]) -> bool:
