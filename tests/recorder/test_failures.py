@@ -10,7 +10,7 @@ import pytest
 
 from stepwell import Recorder, RecordingError
 from stepwell.core.liveness import lock_key
-from stepwell.recorder import batches, link
+from stepwell.recorder import batches, line, link
 from stepwell.recorder.intents import StartStep
 
 Observer = psycopg.Connection[dict[str, Any]]
@@ -192,7 +192,7 @@ def test_while_nothing_answers_every_caller_hears_so_and_it_goes_on_afterwards(
     monkeypatch: pytest.MonkeyPatch,
     steps: Any,
 ) -> None:
-    monkeypatch.setattr(link, "PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(line, "PAUSES", (0.01, 0.01))
     run = recorder.start()
     shut(True)
     kill_recorders(connection)

@@ -16,6 +16,7 @@ from stepwell.core.liveness import ALIVE_SECONDS
 from stepwell.recorder import batches, link
 from stepwell.recorder.intents import StartStep
 from stepwell.store import writing
+from stepwell.store.rows import Start
 from tests.pooler import pooler
 from tests.recorder.test_failures import Observer, in_threads, kill_recorders
 
@@ -163,14 +164,20 @@ def test_a_commit_that_is_still_under_way_at_a_lost_session_is_waited_for(
     pooled: str, schema_dsn: str, steps: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client's connection is gone, the server goes on with what it was sent."""
-    write, late = batches.write, []
+    write = batches.write
+    late: list[threading.Timer] = []
 
     def breaking(connected: Any, intents: Any, *given: Any) -> Any:
         if not late and any(isinstance(intent, StartStep) for intent in intents):
             server = writing_connection(schema_dsn)
             server.execute("BEGIN")
             write(server, [StartStep(intent.row) for intent in intents], {})
-            late.append(threading.Timer(0.3, lambda: (server.execute("COMMIT"), server.close())))
+
+            def commit() -> None:
+                server.execute("COMMIT")
+                server.close()
+
+            late.append(threading.Timer(0.3, commit))
             late[0].start()
             connected.close()
         return write(connected, intents, *given)
@@ -188,20 +195,21 @@ def test_what_arrives_late_from_a_lost_session_is_not_recorded_twice(
     pooled: str, schema_dsn: str, steps: Any, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
     """It waits in the pooler while the recorder looks, and comes before or after what is sent again."""
-    write, rows = batches.write, []
+    write = batches.write
+    rows: list[Start] = []
 
     def arrive() -> None:
         with writing_connection(schema_dsn) as server:
             writing.start_step(server, rows[0])
 
     def breaking(connected: Any, intents: Any, *given: Any) -> Any:
-        (intent,) = [intent for intent in intents if isinstance(intent, StartStep)] or [None]
-        if intent is not None and not rows:
-            rows.append(intent.row._replace(known=0))  # as it was sent
+        starts = [intent for intent in intents if isinstance(intent, StartStep)]
+        if starts and not rows:
+            rows.append(starts[0].row._replace(known=0))  # as it was sent
             connected.close()
-        elif intent is not None and len(rows) == 1 and not after:
+        elif starts and len(rows) == 1 and not after:
             arrive()
-            rows.append(None)
+            rows.append(starts[0].row)
         return write(connected, intents, *given)
 
     with Recorder(pooled) as recorder, recorder.run() as run:

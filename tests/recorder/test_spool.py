@@ -20,7 +20,7 @@ from stepwell import Recorder, RecordingError, Run
 from stepwell.cli import main
 from stepwell.core import spooling
 from stepwell.core.state import StateStep, fold
-from stepwell.recorder import batches, link, pulse
+from stepwell.recorder import batches, line, link, pulse
 from stepwell.recorder.intents import StartStep
 from tests.recorder.conftest import Look, Row
 from tests.recorder.test_failures import Observer, add_check, in_threads, kill_recorders
@@ -32,8 +32,8 @@ Outage = Callable[[bool], None]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link, "QUICK_PAUSES", ())
-    monkeypatch.setattr(link, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(line, "QUICK_PAUSES", ())
+    monkeypatch.setattr(line, "RETRY_SECONDS", 0.05)
     monkeypatch.setattr(pulse, "HEARTBEAT_SECONDS", 0.05)
 
 
@@ -188,7 +188,7 @@ def test_a_recorder_begins_without_a_database_and_finds_it_later(
 def test_what_is_in_files_goes_to_the_database_when_the_recorder_is_closed(
     schema_dsn: str, outage: Outage, steps: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link, "RETRY_SECONDS", 60)
+    monkeypatch.setattr(line, "RETRY_SECONDS", 60)
     recorder = Recorder(schema_dsn, on_failure="spool")
     run = recorder.start()
     outage(True)
@@ -201,8 +201,8 @@ def test_what_is_in_files_goes_to_the_database_when_the_recorder_is_closed(
 
 DYING = """
 import sys, stepwell
-from stepwell.recorder import link
-link.QUICK_PAUSES = ()
+from stepwell.recorder import line
+line.QUICK_PAUSES = ()
 recorder = stepwell.Recorder(sys.argv[1], on_failure="spool")
 run = recorder.start("dying")
 run.tool(len, "a")
@@ -258,7 +258,8 @@ def test_the_file_of_a_killed_process_is_imported_once_however_often(
 def test_a_step_that_was_committed_before_the_database_went_is_there_once(
     spooling_recorder: Recorder, outage: Outage, steps: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, gone = batches.write, []
+    write = batches.write
+    gone: list[int] = []
 
     def breaking(connected: Any, intents: Any, books: Any, *sent: Any) -> Any:
         if not gone and any(isinstance(intent, StartStep) for intent in intents):

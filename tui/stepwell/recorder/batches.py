@@ -33,6 +33,8 @@ class Book:
     """Opened by the parent of this forked process; held here too from the first step on."""
     guarded: bool = False
     """Whether no step is begun unless `last` is the last: one that was thought lost may arrive late behind a pooler."""
+    lost: range | None = None
+    """Numbers of steps that this writer was given by a server whose place another took, which has not got them."""
     tracker: LoopTracker = field(default_factory=LoopTracker)
 
     def note(self, number: int) -> None:
@@ -200,7 +202,8 @@ def _start_row(intent: StartStep, book: Book) -> Start:
     """The row to send. A difference is sent only where nothing can have come between it and its base."""
     base, whole = intent.base, intent.whole
     if base is None or whole is None:
-        return intent.row._replace(known=book.last) if book.guarded else intent.row
+        row = intent.row if not book.lost else _without_lost_base(intent, book.lost)
+        return row._replace(known=book.last) if book.guarded else row
     if base.number is None and base.error is None:
         return intent.row  # the base is in the same batch
     if base.number is None or base.number < book.foreign:
@@ -212,6 +215,14 @@ def _start_row(intent: StartStep, book: Book) -> Start:
             output_exact=output.exact,
         )
     return intent.row._replace(known=book.last)
+
+
+def _without_lost_base(intent: StartStep, lost: range) -> Start:
+    row, full = intent.row, intent.full
+    if full is None or row.input_base not in lost:
+        return row
+    row = row._replace(input=full.plain, input_exact=full.exact)
+    return row._replace(input_base=None, input_keep=None, input_list=None, input_removed=None)
 
 
 def book_of(books: Books, run_id: UUID) -> Book:

@@ -156,25 +156,26 @@ class StartStep(Intent):
     """Begin a step; `number` is its number afterwards.
 
     A state update may be a difference to the update `base`. `whole` then makes the input and output that say the
-    same without a base.
+    same without a base. Of a prompt that is stored as a difference `full` is the whole.
     """
 
-    __slots__ = ("base", "number", "row", "sent", "whole")
+    __slots__ = ("base", "full", "number", "row", "sent", "whole")
 
     def __init__(
         self,
         row: Start,
         base: "StartStep | None" = None,
         whole: Callable[[], tuple[Encoded, Encoded]] | None = None,
+        full: Encoded | None = None,
     ) -> None:
         super().__init__(len(row.input) + len(row.input_exact or ""))
-        self.row, self.base, self.whole = row, base, whole
+        self.row, self.base, self.whole, self.full = row, base, whole, full
         self.number: int | None = None
         self.sent: Start | None = None
         """The row as it was sent last."""
 
     def answer(self, error: RecordingError | None = None) -> None:
-        self.base = self.whole = None  # else every state would keep all those before it
+        self.base = self.whole = self.full = None  # else every state would keep all those before it
         super().answer(error)
 
     def describe(self) -> str:

@@ -1,8 +1,6 @@
-"""The connection of a writer: committing batches over it, and opening it anew where it was lost."""
+"""The way from a writer to the database: committing batches, again where the connection was lost, or to a file."""
 
-import contextlib
 import logging
-import os
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -17,32 +15,20 @@ from stepwell.errors import DatabaseError, StepwellError
 from stepwell.recorder.batches import Books, write
 from stepwell.recorder.failures import cause
 from stepwell.recorder.intents import Beat, EndRun, Errand, Intent, StartStep
+from stepwell.recorder.line import Line
 from stepwell.recorder.pulse import Pulse
 from stepwell.recorder.spool import Spool, run_of
 from stepwell.store import writing
-from stepwell.store.pooled import is_pooled
 from stepwell.store.spooled import concerns_row, continue_run
 
 log = logging.getLogger("stepwell")
 
 ATTEMPTS = 8
 """How often a batch is sent that another transaction is in the way of."""
-PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0)
-"""Seconds between attempts to reconnect: about half a minute, in which a standby takes over or a server recovers.
-
-After all have failed once, later batches try once only.
-"""
-QUICK_PAUSES = PAUSES[:5]
-"""The same where what the database does not take goes to a file."""
-RETRY_SECONDS = 5.0
-"""How often it is tried then whether the database is back."""
-
-_inherited: list[Connection[Any]] = []
-"""Connections of a parent process: they must be neither used nor closed, so they are kept from collection."""
 
 
 class Link:
-    """A connection and what is known of the runs that are written over it. One thread at a time may use it."""
+    """What is known of the runs that are written over one connection. One thread at a time may use it."""
 
     def __init__(
         self,
@@ -57,47 +43,34 @@ class Link:
         `pausing` is called when a commit is about to take longer than usual. `submit` takes the intents of the link
         itself. What the database does not take goes to the `spool`, where there is one.
         """
-        self.connection: Connection[Any] | None = None
-        self.backend = 0
-        """The server's process at the other end, also after it was lost."""
-        self._connect, self._pausing, self._spool = connect, pausing, spool
-        self._pulse = Pulse(submit)
         self._books: Books = {}
-        self._down = connection is None
-        self._next_try = 0.0
-        """When the database is asked again whether it is back."""
-        self._why = ""
-        """What was wrong when it was asked last."""
-        self._uncertain = 0
-        """The backend that may have committed what is in the spool."""
-        if connection is not None:
-            self._use(connection)
-
-    def _use(self, connection: Connection[Any]) -> None:
-        self.connection, self.backend = connection, connection.info.backend_pid
-        if is_pooled(connection):
-            self._pulse.start()
+        self._pausing, self._spool = pausing, spool
+        self._pulse = Pulse(submit)
+        self._line = Line(connect, connection, pausing, self._pulse, self._books, patient=spool is None)
 
     @property
     def ready(self) -> bool:
         """Whether there is no more to a batch than `write`."""
-        return self.connection is not None and not self._spool
+        return self._line.connection is not None and not self._spool
+
+    @property
+    def backend(self) -> int:
+        """The server's process at the other end, also after it was lost."""
+        return self._line.backend
 
     def after_fork(self) -> None:
         """In the child: a connection of its own, when it is needed."""
         for book in self._books.values():
             book.opened, book.inherited = 0, True
-        if self.connection is not None:
-            _disown(self.connection)
-            self.connection = None
+        self._line.after_fork()
         if self._spool is not None:
             self._spool.after_fork()
         self._pulse.after_fork()
 
     def write(self, batch: Sequence[Intent]) -> list[Intent]:
         """Try once to commit and answer the batch. Returns those to be sent again; raises what psycopg raises."""
-        assert self.connection is not None
-        return write(self.connection, batch, self._books)
+        assert self._line.connection is not None
+        return write(self._line.connection, batch, self._books)
 
     def settle(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int = 0) -> None:
         """Answer every intent of the batch, one way or the other; what fails is tried again alone.
@@ -109,7 +82,7 @@ class Link:
         for intent in batch:
             if self._spool:
                 self._spool.renumber(intent)
-            if isinstance(intent, Beat) and self.connection is None:
+            if isinstance(intent, Beat) and self._line.connection is None:
                 intent.settle()  # no reason to ask for a connection
         self._settle(batch, sent, lost)
         for intent in batch:
@@ -120,7 +93,7 @@ class Link:
 
     def _settle(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int = 0) -> None:
         if self._spool:  # what is in a file already goes on there, so that its order is kept
-            self._uncertain = lost or self._uncertain
+            self._line.uncertain = lost or self._line.uncertain
             aside = [i for i in batch if run_of(i) in self._spool.files or isinstance(i, Errand)]
             self._put_aside([intent for intent in aside if not intent.settled])
         batch = [intent for intent in batch if not intent.settled]
@@ -142,7 +115,7 @@ class Link:
     def _fail(self, batch: Sequence[Intent], error: BaseException) -> None:
         rest = [intent for intent in batch if not intent.settled]
         if self._spool is not None and (isinstance(error, DatabaseError) or not concerns_row(error)):
-            self._why = cause(error)
+            self._line.why = cause(error)
             self._put_aside(rest)
             return
         for intent in rest:
@@ -152,7 +125,7 @@ class Link:
 
     def _put_aside(self, batch: Sequence[Intent]) -> None:
         if self._spool is not None and batch:
-            self._spool.take(batch, self._books, self._why)
+            self._spool.take(batch, self._books, self._line.why)
             self._pulse.start()  # it looks whether the database is back
 
     def _commit(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int) -> None:
@@ -161,7 +134,7 @@ class Link:
         reconnected = False
         attempt = 0
         while todo:
-            connection = self.connection or self._reconnect()
+            connection = self._line.open()
             try:
                 todo = self._left_out(connection, write(connection, todo, self._books, sent))
             except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
@@ -172,7 +145,7 @@ class Link:
                 self._pausing()
                 time.sleep(random.uniform(0, 0.005 * 2**attempt))
             except psycopg.errors.ReadOnlySqlTransaction:  # another server has become the primary
-                self.disconnect()
+                self._line.disconnect()
                 if reconnected:
                     raise
                 reconnected = True
@@ -180,11 +153,11 @@ class Link:
             except (psycopg.OperationalError, psycopg.InterfaceError):
                 if not connection.closed:
                     raise
-                self.disconnect()
+                self._line.disconnect()
                 if reconnected:
                     raise
                 reconnected = True
-                lost = self.backend
+                lost = self._line.backend
                 todo = self._recover(lost, todo)
 
     def _left_out(self, connection: Connection[Any], again: list[Intent]) -> list[Intent]:
@@ -202,23 +175,15 @@ class Link:
 
     def _recover(self, pid: int, batch: Sequence[Intent]) -> list[Intent]:
         """Open a new connection and find out what the lost one, of backend `pid`, committed. Returns the rest."""
-        self._uncertain = pid
-        connection = self.connection or self._reconnect()
-        self._make_certain(connection, [run_id for i in batch if (run_id := run_of(i)) is not None])
+        self._line.uncertain = pid
+        connection = self._line.open()
+        self._line.make_certain(connection, [run_id for i in batch if (run_id := run_of(i)) is not None])
         todo: list[Intent] = []
         for intent in batch:
             if not intent.settled:
                 intent.resent = True
                 todo.append(intent)
         return self._left_out(connection, todo)
-
-    def _make_certain(self, connection: Connection[Any], run_ids: Sequence[UUID]) -> None:
-        """See that nothing is still to come of what was sent over a lost connection."""
-        if is_pooled(connection):
-            writing.await_runs(connection, run_ids)
-        elif self._uncertain:
-            writing.end_backend(connection, self._uncertain)
-        self._uncertain = 0
 
     def _was_committed(
         self, connection: Connection[Any], intent: StartStep, taken: set[tuple[object, int]]
@@ -235,46 +200,20 @@ class Link:
         intent.settle()
         return True
 
-    def _reconnect(self) -> Connection[Any]:
-        """A new connection that shows the open runs to be alive. Raises DatabaseError."""
-        if self._spool is not None and time.monotonic() < self._next_try:
-            raise DatabaseError(self._why)
-        self._pausing()
-        pauses = () if self._down else PAUSES if self._spool is None else QUICK_PAUSES
-        until = time.monotonic() + sum(pauses)
-        left = iter(pauses)
-        while True:
-            try:
-                connection = self._connect()
-                writing.hold_runs(
-                    connection, [i for i, book in self._books.items() for _ in range(book.opened)]
-                )
-                break
-            except (DatabaseError, psycopg.Error) as error:
-                pause = next(left, None)
-                if pause is None or time.monotonic() > until:
-                    self._down = True
-                    self._why, self._next_try = cause(error), time.monotonic() + RETRY_SECONDS
-                    raise (error if isinstance(error, DatabaseError) else DatabaseError(self._why)) from error
-                time.sleep(pause)
-        self._down = False
-        self._use(connection)
-        return connection
-
     def unspool(self, *, now: bool = False) -> None:
         """Put what is in files into the database, if that is back, which is looked at now or every few seconds."""
-        if self._spool is None or not self._spool.files or (time.monotonic() < self._next_try and not now):
+        if self._spool is None or not self._spool.files or (self._line.resting and not now):
             return
-        self._next_try = 0.0
+        self._line.rest(None)
         try:
-            connection = self.connection or self._reconnect()
-            self._make_certain(connection, list(self._spool.files))
+            connection = self._line.open()
+            self._line.make_certain(connection, list(self._spool.files))
             for run_id in list(self._spool.files):
                 self._continue(connection, self._spool, run_id)
         except (StepwellError, psycopg.Error, OSError) as error:
-            if self.connection is not None and self.connection.closed:
-                self.disconnect()
-            self._why, self._next_try = cause(error), time.monotonic() + RETRY_SECONDS
+            if self._line.connection is not None and self._line.connection.closed:
+                self._line.disconnect()
+            self._line.rest(error)
 
     def _continue(self, connection: Connection[Any], spool: Spool, run_id: UUID) -> None:
         path = spool.files[run_id].path
@@ -292,21 +231,13 @@ class Link:
 
     def let_go(self, *, close: bool) -> None:
         """Give up a connection that somebody was interrupted in using, or, if not `close`, is using still."""
-        if close:
-            self.disconnect()
-        self.connection = None
+        self._line.let_go(close=close)
 
     def close(self) -> None:
         """The last: what is in files goes to the database if it can, and the connection is let go of."""
         self._pulse.stop()
         self.unspool(now=True)
-        self.disconnect()
-
-    def disconnect(self) -> None:
-        connection, self.connection = self.connection, None
-        if connection is not None:
-            with contextlib.suppress(psycopg.Error):
-                connection.close()
+        self._line.disconnect()
 
 
 def _parts(batch: Sequence[Intent], error: Exception) -> list[list[Intent]]:
@@ -317,10 +248,3 @@ def _parts(batch: Sequence[Intent], error: Exception) -> list[list[Intent]]:
     for intent in batch:
         runs.setdefault(run_of(intent), []).append(intent)
     return list(runs.values())
-
-
-def _disown(connection: Connection[Any]) -> None:
-    """Forget a connection of the parent's: its server must not take this process for the parent still living."""
-    _inherited.append(connection)
-    with contextlib.suppress(psycopg.Error, OSError):
-        os.close(connection.fileno())

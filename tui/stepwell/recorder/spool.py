@@ -157,7 +157,7 @@ class Spool:
                 intent.row = intent.row._replace(step_number=number)
 
     def own(self, intent: StartStep) -> None:
-        """The step has its number from the database: in a forked child nothing of the parent's is called so any more."""
+        """The step has its number from the database: in a forked child no step of the parent's is called so now."""
         if self._numbers.get(intent.row.run_id, {}).get(intent.number or 0, 0) is None:
             del self._numbers[intent.row.run_id][intent.number or 0]
 

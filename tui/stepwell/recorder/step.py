@@ -56,7 +56,7 @@ class Step:
             input_list=given.list,
             input_removed=given.removed,
         )
-        self._intent = StartStep(row)
+        self._intent = StartStep(row, full=None if given.base is None else encoded)
 
     @property
     def number(self) -> int | None:

@@ -3,7 +3,7 @@
 Each function is one round trip and, on the autocommit connection that they are for, one commit.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -125,6 +125,17 @@ def await_runs(connection: Connection[Any], run_ids: Iterable[UUID]) -> int:
     """
     row = _execute(connection, "lock_runs", {"run_ids": list(run_ids)}).fetchone()
     return 0 if row is None else row[0]
+
+
+def pass_over(connection: Connection[Any], last: Mapping[UUID, int]) -> list[tuple[UUID, int]]:
+    """Let no run give a number again that it gave up to `last`, though a server that has failed took them with it.
+
+    Returns the runs of which steps are missing, and the last one that is there.
+    """
+    if not last:
+        return []
+    row = {"run_ids": list(last), "last": [Int8(number) for number in last.values()]}
+    return _execute(connection, "pass_over_steps", row).fetchall()
 
 
 def release_run(connection: Connection[Any], run_id: UUID) -> None:
