@@ -87,8 +87,8 @@ def raw(env: dict[str, str]) -> Iterator[Callable[..., RawTerminal]]:
     """Runs words on a bare pseudo-terminal; `env` adds to the environment."""
     opened: list[RawTerminal] = []
 
-    def run(*words: str, controls: bool = True, **more: str) -> RawTerminal:
-        opened.append(RawTerminal(words, env | more, controls=controls))
+    def run(*words: str, controls: bool = True, size: tuple[int, int] = (80, 24), **more: str) -> RawTerminal:
+        opened.append(RawTerminal(words, env | more, size=size, controls=controls))
         return opened[-1]
 
     yield run

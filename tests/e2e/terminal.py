@@ -185,8 +185,7 @@ class RawTerminal:
         """Return once these bytes have been written, in any order."""
 
         def look() -> bool:
-            self._read()
-            return all(text in self.written for text in texts)
+            return all(text in self.read() for text in texts)
 
         wait_until(look, lambda: f"not written: {texts!r}; but {self.written[-2000:]!r}")
 
@@ -206,7 +205,7 @@ class RawTerminal:
 
         def ended() -> bool:
             if self._master >= 0:
-                self._read()
+                self.read()
             return self._process.poll() is not None
 
         wait_until(ended, lambda: f"it does not end; last written: {self.written[-2000:]!r}")
@@ -225,9 +224,11 @@ class RawTerminal:
             os.close(self._slave)
             self._slave = None
 
-    def _read(self) -> None:
+    def read(self) -> bytes:
+        """All that has been written so far."""
         while select.select([self._master], [], [], 0)[0]:
             try:
                 self.written += os.read(self._master, 65536)
             except OSError:  # how a pseudo-terminal says on Linux that nobody has it open
-                return
+                break
+        return self.written
