@@ -1,6 +1,7 @@
 """`stepwell show` and `stepwell replay`."""
 
 import json
+from typing import Any
 
 import psycopg
 import pytest
@@ -178,3 +179,18 @@ def test_json_keeps_every_digit_and_stays_json() -> None:
         == '["nan", "-inf", -0.0, "\\ud800\\u202e"]'
     )
     assert to_json({"a": [], "b": {}, "c": None}) == '{"a": [], "b": {}, "c": null}'
+
+
+def test_show_says_that_a_long_prompt_is_not_whole(schema_dsn: str, capsys: Capture) -> None:
+    new: Any = {"input": {"messages": ["b"]}, "input_keep": 1, "input_list": "messages"}
+    add_step(schema_dsn, 1, "llm_call", input={"messages": ["a"]}, output="x")
+    add_step(schema_dsn, 2, "llm_call", output="y", input_base=1, **new)
+    add_step(schema_dsn, 3, "llm_call", output="z", input_base=9, **new)
+    assert stepwell(schema_dsn, "show", "7f3a:2:$.input.messages", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["value"] == ["a", "b"]
+    assert stepwell(schema_dsn, "show", "7f3a:3") == 0
+    words = "only what is new in it: step 3 is a difference to step 9, which is not before it"
+    assert f"problem  the input below is {words}" in capsys.readouterr().out
+    assert stepwell(schema_dsn, "show", "7f3a:3", "--json") == 0
+    step = json.loads(capsys.readouterr().out)
+    assert (step["input"], step["problem"]) == ({"messages": ["b"]}, words)

@@ -1,15 +1,12 @@
 """The messages inside a model call's input, and what is new in them."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from stepwell.core.prompts import messages_of, new_messages, prompt_diff
+from stepwell.core.prompts import kept_messages, messages_of, new_messages, settings_of
+from stepwell.core.steps import Stored
 
 USER = {"role": "user", "content": "hi"}
 REPLY = {"role": "assistant", "content": "hello"}
-
-texts = st.lists(st.sampled_from(["a", "b", "c", "a\nb", ""]), max_size=8)
 
 
 def prompt(*contents: object) -> dict[str, object]:
@@ -55,35 +52,34 @@ def test_messages_are_compared_as_they_are_stored() -> None:
     assert new_messages(prompt({"n": 1}), prompt({"n": 1.0})) == 0
 
 
-@given(texts, texts)
-def test_a_diff_holds_both_prompts_to_the_last_line(before: list[str], after: list[str]) -> None:
-    parts = prompt_diff(prompt(*before), prompt(*after))
-    old = [line for tag, lines in parts if tag != "insert" for line in lines]
-    new = [line for tag, lines in parts if tag != "delete" for line in lines]
-    assert old == [line for text in before for line in ("user:", *text.split("\n"))]
-    assert new == [line for text in after for line in ("user:", *text.split("\n"))]
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"model": "m", "messages": [USER], "system": "be kind", "n": 1},
+        {"kwargs": {"model": "m", "messages": [USER], "n": 1}},
+        {"model": "m", "n": 1, "input": "hi", "instructions": "be kind"},
+    ],
+)
+def test_settings_are_all_but_the_messages(value: object) -> None:
+    assert settings_of(value) == {"model": "m", "n": 1}
 
 
-def test_a_message_added_is_one_insertion() -> None:
-    assert prompt_diff({"messages": [USER]}, {"messages": [USER, REPLY]}) == [
-        ("equal", ["user:", "hi"]),
-        ("insert", ["assistant:", "hello"]),
-    ]
+@pytest.mark.parametrize("value", [None, [USER], {"query": "hi"}, {"args": [[USER]], "kwargs": {}}])
+def test_what_holds_no_messages_has_no_settings(value: object) -> None:
+    assert settings_of(value) == {}
 
 
-def test_what_a_message_holds_besides_text_is_compared_too() -> None:
-    call = {"role": "assistant", "content": None, "tool_calls": [{"name": "search"}]}
-    assert (
-        "insert",
-        ["assistant:", "{", ' "tool_calls": [', "  {", '   "name": "search"', "  }", " ]", "}"],
-    ) in (prompt_diff({"messages": [USER]}, {"messages": [USER, call]}))
-
-
-def test_inputs_that_are_no_prompts_are_compared_as_they_are() -> None:
-    assert prompt_diff("a\nb", "a\nc") == [("equal", ["a"]), ("delete", ["b"]), ("insert", ["c"])]
-
-
-def test_very_large_changes_are_shown_whole_and_not_matched() -> None:
-    before, after = "\n".join(f"old {n}" for n in range(3000)), "\n".join(f"new {n}" for n in range(3000))
-    parts = prompt_diff(prompt("same\n" + before), prompt("same\n" + after))
-    assert [(tag, len(lines)) for tag, lines in parts] == [("equal", 2), ("delete", 3000), ("insert", 3000)]
+@pytest.mark.parametrize(
+    ("own", "kept"),
+    [
+        (Stored(2, '{"messages": [1]}', None, 1, 2, "messages"), 3),
+        (Stored(2, '{"messages": [1]}', None, 7, 2, "messages"), None),
+        (Stored(2, '{"messages": [1], "system": "x"}', None, 1, 2, "messages"), 0),
+        (Stored(2, '{"messages": [1]}', None, 1, 2, "messages", '["instructions"]'), None),
+        (Stored(2, '{"tools": []}', None, 1, 9, "tools"), 4),
+        (Stored(2, '{"tools": [], "messages": [1]}', None, 1, 9, "tools"), None),
+    ],
+)
+def test_a_row_that_is_a_difference_says_what_is_new(own: Stored, kept: int | None) -> None:
+    current = {"system": "be kind", "tools": [], "messages": [USER, REPLY, USER]}
+    assert kept_messages(current, own, 1) == kept

@@ -23,6 +23,7 @@ with --json, one object: that of `stepwell steps --json` (laps are told by steps
 only), and
   address          RUN:STEP, to give to any command
   input, output    as recorded; output is null also where has_output is false
+  problem          why input is only a part of a long prompt, in words; or null
   seen             of a tool's output, {"step", "characters", "of"}: how much of
                    it stands in the next prompt; or null
 With a path, {"address", "value"}. Numbers keep all their digits; NaN and
@@ -66,12 +67,13 @@ def as_json(world: World, run: RunHead) -> dict[str, object]:
         **steps.as_json(step, run, flags(step, run, None)),
         "input": recorded(payload.input, payload.input_exact),
         "output": output,
+        "problem": payload.problem,
         "seen": _seen(output, world.next_prompt) if step.type == TOOL_CALL and step.has_output else None,
     }
 
 
 def _seen(output: object, prompt: Payload | None) -> dict[str, int] | None:
-    if prompt is None or prompt.input is None:
+    if prompt is None or prompt.input is None or prompt.problem is not None:
         return None
     sight = seen(output, prompt.number, recorded(prompt.input, prompt.input_exact))
     return {"step": sight.number, "characters": max(0, sight.seen), "of": sight.length}
@@ -101,6 +103,7 @@ def _print_step(step: StepHead, run: RunHead, value: dict[str, object]) -> None:
         "seen": _seen_words(value["seen"]),
         "flags": ", ".join(flags(step, run, None)),
         "error": step.error,
+        "problem": value["problem"] and f"the input below is {value['problem']}",
     }
     for title, fact in facts.items():
         if fact not in (None, ""):

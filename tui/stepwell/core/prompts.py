@@ -1,15 +1,14 @@
 """The chat messages inside a model call's input, whatever client it was meant for."""
 
-import json
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 from itertools import takewhile
 
+from stepwell.core.codec import parse
 from stepwell.core.state import same
+from stepwell.core.steps import Stored
 
 _KEYS = ("messages", "input", "contents", "prompt")
-_DIFF_CELLS = 1_000_000
-"""Changed lines before times changed lines after, up to which the diff is worked out line by line."""
+_SYSTEM_KEYS = ("system", "instructions")
 
 
 def messages_of(value: object) -> list[object] | None:
@@ -22,16 +21,31 @@ def messages_of(value: object) -> list[object] | None:
         return value if value and all(_is_message(item) for item in value) else None
     if not isinstance(value, dict):
         return None
-    for key in _KEYS:
-        found = _message_list(value.get(key))
-        if found is not None:
-            return [*_system(value), *found]
-    kwargs, args = value.get("kwargs"), value.get("args")
-    for inner in (kwargs, *(args if isinstance(args, list) else ())):
-        found = messages_of(inner) if isinstance(inner, dict | list) else None
-        if found is not None:
-            return found
-    return None
+    key = _key_of_messages(value)
+    if key is not None:
+        return [*_system(value), *(_message_list(value[key]) or ())]
+    return next((found for inner in _inner(value) if (found := messages_of(inner)) is not None), None)
+
+
+def settings_of(value: object) -> dict[str, object]:
+    """What a prompt says besides its messages: the model, the tools, the temperature; empty where it holds none."""
+    if not isinstance(value, dict):
+        return {}
+    key = _key_of_messages(value)
+    if key is None:
+        return next((settings_of(inner) for inner in _inner(value) if messages_of(inner) is not None), {})
+    shown = {key, *(name for name in _SYSTEM_KEYS if value.get(name))}
+    return {str(name): item for name, item in value.items() if name not in shown}
+
+
+def _key_of_messages(value: Mapping[str, object]) -> str | None:
+    return next((key for key in _KEYS if _message_list(value.get(key)) is not None), None)
+
+
+def _inner(value: Mapping[str, object]) -> list[object]:
+    """Where arguments stand that fit no signature."""
+    args = value.get("args")
+    return [value.get("kwargs"), *(args if isinstance(args, list) else ())]
 
 
 def _message_list(value: object) -> list[object] | None:
@@ -45,7 +59,7 @@ def _is_message(value: object) -> bool:
 
 
 def _system(value: Mapping[str, object]) -> list[object]:
-    for key in ("system", "instructions"):
+    for key in _SYSTEM_KEYS:
         if value.get(key):
             return [{"role": "system", "content": value[key]}]
     return []
@@ -64,50 +78,18 @@ def _common(before: Sequence[object], after: Sequence[object]) -> int:
     return sum(1 for _ in takewhile(lambda pair: same(*pair), zip(before, after, strict=False)))
 
 
-def prompt_diff(previous: object, current: object) -> list[tuple[str, list[str]]]:
-    """What changed between two inputs: (`equal` | `delete` | `insert`, lines), in order, nothing left out.
-
-    Messages are compared as text, a heading of their role each. Where very much has changed the lines are
-    not matched one by one: all of it was deleted, all of it inserted.
-    """
-    before, after = _lines(previous), _lines(current)
-    start = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
-    limit = min(len(before), len(after)) - start
-    ends = zip(reversed(before), reversed(after), strict=False)
-    stop = min(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends)), limit)
-    old, new = before[start : len(before) - stop], after[start : len(after) - stop]
-    parts = [("equal", before[:start]), *_matched(old, new), ("equal", before[len(before) - stop :])]
-    return [(tag, lines) for tag, lines in parts if lines]
-
-
-def _matched(old: list[str], new: list[str]) -> list[tuple[str, list[str]]]:
-    if len(old) * len(new) > _DIFF_CELLS:
-        return [("delete", old), ("insert", new)]
-    parts: list[tuple[str, list[str]]] = []
-    for tag, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():
-        if tag == "equal":
-            parts.append(("equal", old[a:b]))
-        else:
-            parts += [("delete", old[a:b]), ("insert", new[c:d])]
-    return parts
-
-
-def _lines(value: object) -> list[str]:
-    messages = messages_of(value)
-    if messages is None:
-        return _text(value).split("\n")
-    return [line for message in messages for line in _message_lines(message)]
-
-
-def _message_lines(message: object) -> list[str]:
-    if not isinstance(message, dict):
-        return _text(message).split("\n")
-    role, rest = message.get("role"), {k: v for k, v in message.items() if k not in ("role", "content")}
-    lines = [f"{role if isinstance(role, str) else 'message'}:"]
-    if message.get("content") is not None:
-        lines += _text(message["content"]).split("\n")
-    return lines + (_text(rest).split("\n") if rest else [])
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1, default=repr)
+def kept_messages(current: object, own: Stored, previous: int) -> int | None:
+    """The same for a prompt whose row `own` says it: a difference to that of step `previous`. None where it does not."""
+    if own.base != previous or not isinstance(current, dict):
+        return None
+    key = _key_of_messages(current)
+    part, removed = parse(own.plain or "{}"), parse(own.removed or "[]")
+    if key is None or not isinstance(current[key], list) or not isinstance(part, dict):
+        return None
+    if isinstance(removed, list) and any(name in removed for name in _SYSTEM_KEYS):
+        return None
+    if any(name in part for name in _SYSTEM_KEYS):
+        return 0
+    if key != own.list:
+        return None if key in part else len(current[key]) + len(_system(current))
+    return None if own.keep is None else own.keep + len(_system(current))

@@ -27,6 +27,7 @@ from stepwell.app.present import (
     note,
     prompt_diff,
     reply_messages,
+    settings_diff,
     size,
     state_document,
     value,
@@ -34,7 +35,7 @@ from stepwell.app.present import (
 )  # fmt: skip
 from stepwell.app.view import View
 from stepwell.core import codec
-from stepwell.core.prompts import messages_of, new_messages
+from stepwell.core.prompts import kept_messages, messages_of, new_messages, settings_of
 from stepwell.core.sight import Sight
 from stepwell.core.state import patch_of
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL, Payload
@@ -73,10 +74,13 @@ def _reprs(exact: str | None) -> str:
 def _input(view: View, world: World, width: int) -> Content:
     step, payload = world.step, world.payload
     label = clean(step.name or step.type) + _reprs(payload.input_exact)
+    if payload.problem is not None:
+        return Content(f"{label}, not whole", _not_whole(payload, width))
     if payload.input is None:
         return Content(label, note("no input recorded", width))
     if Pane.INPUT in view.raw:
-        return Content(f"{label}, as stored", document(payload.input, None, width, Mode.RAW))
+        rows = f" in {count(len(payload.chain))} steps" if payload.chain else ""
+        return Content(f"{label}, as stored{rows}", document(payload.input, None, width, Mode.RAW))
     given = value(payload.input, payload.input_exact)
     if step.type == LLM_CALL:
         return _prompt(view, world, given, label, width)
@@ -90,39 +94,56 @@ def _input(view: View, world: World, width: int) -> Content:
     return Content(label, document(payload.input, payload.input_exact, width))
 
 
+def _not_whole(payload: Payload, width: int) -> Document:
+    """What is left of a long prompt that cannot be put together, below the words that say so."""
+    words = lines(note(clean(payload.problem or ""), width, Role.ERROR))
+    rest = () if payload.input is None else lines(document(payload.input, payload.input_exact, width))
+    return Rows(chain(words, rest))
+
+
 def _prompt(view: View, world: World, given: object, label: str, width: int) -> Content:
     messages = messages_of(given)
     previous = world.previous_prompt
-    before = None if previous is None else value(previous.input or "null", previous.input_exact)
     if view.diff:
-        if previous is None:
-            return Content(
-                f"{label}, diff", note("the first prompt of this agent: nothing to compare", width)
-            )
-        pairs = prompt_diff(messages_of(before) or [before], messages or [given], width)
-        return Content(f"{label}, against prompt {previous.number}", diff_document(pairs, width))
+        return _diff(given, previous, label, width)
     if messages is None:
         return Content(label, document(world.payload.input, world.payload.input_exact, width))
-    kept = 0 if previous is None else new_messages(before, given)
+    kept = _kept(given, world.payload, previous)
     label += f", {count(len(messages) - kept)} new of {count(len(messages))}" if kept else ""
     return Content(label, conversation(messages, kept, width, folded=not view.whole))
+
+
+def _diff(given: object, previous: Payload | None, label: str, width: int) -> Content:
+    if previous is None:
+        return Content(f"{label}, diff", note("the first prompt of this agent: nothing to compare", width))
+    label += f", against prompt {previous.number}"
+    if previous.problem is not None:
+        return Content(label, note(clean(f"of prompt {previous.number} there is {previous.problem}"), width))
+    before = value(previous.input or "null", previous.input_exact)
+    old, new = messages_of(before) or [before], messages_of(given) or [given]
+    pairs = chain(settings_diff(settings_of(before), settings_of(given)), prompt_diff(old, new, width))
+    return Content(label, diff_document(pairs, width))
+
+
+def _kept(given: object, payload: Payload, previous: Payload | None) -> int:
+    """With how many messages of the previous prompt this one begins; its row says so where it is a difference to it."""
+    if previous is None:
+        return 0
+    kept = kept_messages(given, payload.chain[0], previous.number) if payload.chain else None
+    if kept is not None or previous.problem is not None:
+        return kept or 0
+    return new_messages(value(previous.input or "null", previous.input_exact), given)
 
 
 def _same_calls(view: View) -> str:
     """`same arguments and result as 5, 7, 9`"""
     timeline = view.timeline
-    own = timeline.steps[timeline.cursor]
-    place = timeline.outline.places.get(own.number)
-    if own.call_hash is None or place is None:
-        return ""
-    others = [
-        step.number
-        for index in timeline.outline.by_agent[own.agent]
-        if (step := timeline.steps[index]).call_hash == own.call_hash and step.number != own.number
-    ]
+    own = timeline.steps.numbers[timeline.cursor]
+    in_loop = timeline.outline.place(timeline.cursor) is not None
+    others = timeline.outline.same_calls(timeline.cursor) if in_loop else []
     if not others:
         return ""
-    near = sorted(others, key=lambda number: abs(number - own.number))[:SHORT_LIST]
+    near = sorted(others, key=lambda number: abs(number - own))[:SHORT_LIST]
     more = f" and {count(len(others) - len(near))} more" if len(others) > len(near) else ""
     return f"same arguments and result as {', '.join(map(str, sorted(near)))}{more}"
 

@@ -16,6 +16,8 @@ def sight_of(world: World) -> Sight | None:
     output, prompt = world.payload.output, world.next_prompt
     if world.step.type != TOOL_CALL or output is None or prompt is None or prompt.input is None:
         return None
+    if prompt.problem is not None:
+        return None
     if len(output) + len(prompt.input) > SIGHT_LIMIT:
         return None
     given = value(prompt.input, prompt.input_exact)

@@ -16,6 +16,7 @@ from stepwell.app.present.tables import (
     changes_document,
     diff_document,
     prompt_diff,
+    settings_diff,
     state_document,
 )
 from stepwell.app.present.text import ELLIPSIS, cells, clean, clean_line, clean_lines, fit, wrap
@@ -58,6 +59,7 @@ __all__ = [
     "prompt_messages",
     "raw",
     "reply_messages",
+    "settings_diff",
     "size",
     "state_document",
     "style",

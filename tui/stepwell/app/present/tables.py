@@ -151,3 +151,20 @@ def prompt_diff(old: Sequence[object], new: Sequence[object], width: int) -> Ite
         else:
             yield from (("-", line) for line in before[i:j])
             yield from (("+", line) for line in after[k:m])
+
+
+def settings_diff(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """The pairs of `diff_document` for what two prompts say besides their messages; of lists, item by item."""
+    for name in {**old, **new}:
+        before, after = old.get(name, MISSING), new.get(name, MISSING)
+        if before is MISSING or after is MISSING or not same(before, after):
+            by_item = isinstance(before, list) and isinstance(after, list)
+            gone, come = ([] if side is MISSING else _texts(side, by_item) for side in (before, after))
+            yield from (("-", clean(f"{name}: {text}")) for text in gone if text not in come)
+            yield from (("+", clean(f"{name}: {text}")) for text in come if text not in gone)
+            if set(gone) == set(come):
+                yield "?", f"{clean(name)}: the same items in another order or number"
+
+
+def _texts(value: object, by_item: bool) -> list[str]:
+    return list(map(dumps, value)) if by_item and isinstance(value, list) else [dumps(value)]
