@@ -1,7 +1,11 @@
 """Runs that go on while they are looked at."""
 
-import psycopg
+import re
 
+import psycopg
+import pytest
+
+import stepwell.app.mover
 from tests.app.recorded import LIVE, alive, end, go_on, live
 from tests.app.stepping import Debugging, debug
 
@@ -134,6 +138,43 @@ def test_a_run_whose_process_is_killed_is_seen_to_have_died(schema_dsn: str) -> 
         async def act(debugger: Debugging) -> None:
             recorder.close()
             await debugger.until(lambda: "DIED" in debugger.text.splitlines()[0])
+
+        debug(schema_dsn, LIVE, act)
+
+
+def test_a_run_that_dies_is_told_at_once_however_seldom_it_is_read(
+    schema_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its title and the flag of the step that was under way."""
+    live(schema_dsn)
+    monkeypatch.setattr(stepwell.app.mover, "POLL_SECONDS", (3600.0,))
+    with alive(schema_dsn) as recorder:
+        recorder.execute(
+            "UPDATE agent_steps SET output = NULL, finished_at = NULL, finished_order = NULL WHERE step_number = 3"
+        )
+        recorder.execute("UPDATE agent_runs SET finished = 2")
+
+        async def act(debugger: Debugging) -> None:
+            assert "RUNNING" in debugger.text.splitlines()[0]
+            assert re.search(r"3 T poll .*~", debugger.text)
+            recorder.close()
+            await debugger.until(lambda: "DIED in doubt: poll" in debugger.text.splitlines()[0])
+            assert re.search(r"3 T poll .*\?", debugger.text)
+
+        debug(schema_dsn, LIVE, act)
+
+
+def test_a_run_that_is_deleted_while_it_is_looked_at_is_told_to_be_gone(schema_dsn: str) -> None:
+    """Live or not, at the next look or the next move."""
+    live(schema_dsn)
+    with alive(schema_dsn) as recorder:
+
+        async def act(debugger: Debugging) -> None:
+            recorder.execute("DELETE FROM agent_steps")
+            recorder.execute("DELETE FROM agent_runs")
+            await debugger.until(lambda: "is gone: it was deleted from the database" in debugger.status)
+            await debugger.pilot.press("n")
+            await debugger.until(lambda: f"! run {str(LIVE)[:8]} is gone" in debugger.status)
 
         debug(schema_dsn, LIVE, act)
 

@@ -3,8 +3,11 @@
 from datetime import timedelta
 
 import psycopg
+import pytest
 from textual.pilot import Pilot
 
+import stepwell.app.lister
+from stepwell.core.liveness import GLANCE_SECONDS
 from tests.app.listed import (
     DIED,
     NOW,
@@ -14,6 +17,7 @@ from tests.app.listed import (
     runs_app,
 )
 from tests.app.listing_pilot import Runs, on_list
+from tests.app.recorded import alive, live
 from tests.replay.rows import bare_table
 from tests.store.rows import NOON, add_run, add_step, run_id
 
@@ -29,6 +33,25 @@ def test_a_running_run_counts_its_steps_and_its_time_so_far(schema_dsn: str) -> 
             assert runs.rows[2].startswith("> ~running  swarm              91de   318+  4m30  4 min")
             assert "now   318 so far, begun 12:59:00Z" in runs.rows
 
+        on_list(schema_dsn, act)
+
+
+def test_a_running_run_is_looked_after_however_seldom_the_list_is_read(
+    schema_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is where nothing has happened for a while."""
+    live(schema_dsn)
+    monkeypatch.setattr(stepwell.app.lister, "POLL_SECONDS", (3600.0,))
+
+    async def act(runs: Runs) -> None:
+        lister = runs.screen.lister
+        assert "~running  poller" in runs.rows[2]
+        assert lister.interval() == GLANCE_SECONDS
+        recorder.close()
+        await runs.until(lambda: "?died     poller" in runs.rows[2])
+        assert lister.interval() == 3600
+
+    with alive(schema_dsn) as recorder:
         on_list(schema_dsn, act)
 
 

@@ -83,7 +83,7 @@ NAMED: list[object] = [
     {"a": [{"b": ({"Password": SECRET},)}]},
     {"db-password": {"old": SECRET, "new": [SECRET]}},
     {b"password": SECRET, 7: 8},
-    Login(user="ada", password=SECRET, **{"passwords": [SECRET]}, inner=Login(user="b", password=SECRET)),
+    Login.model_validate({"user": "ada", "password": SECRET, "passwords": [SECRET], "inner": {"user": "b"}}),
     Account("ada", SECRET, ({"password": SECRET},)),
     Pair("ada", SECRET),
     Headers(password=SECRET),

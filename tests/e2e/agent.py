@@ -1,11 +1,18 @@
-"""An agent that is alive: records a step for every line of its standard input. Run as a script by the tests."""
+"""An agent that is alive: records a step for every line of its standard input; one called "hang" never ends.
+
+Run as a script by the tests.
+"""
 
 import sys
+import time
 
 import stepwell
 
 
 def look_up(question: str) -> str:
+    if question == "hang":
+        print("hanging", flush=True)
+        time.sleep(600)
     return f"{question}: found"
 
 

@@ -19,12 +19,19 @@ class Agent:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def record(self, *questions: str) -> None:
+        for question in questions:
+            assert self._ask(question) == "recorded\n"
+
+    def hang(self) -> None:
+        """Begin a step that never ends."""
+        assert self._ask("hang") == "hanging\n"
+
+    def _ask(self, question: str) -> str:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        for question in questions:
-            self._process.stdin.write(f"{question}\n")
-            self._process.stdin.flush()
-            assert self._process.stdout.readline() == "recorded\n"
+        self._process.stdin.write(f"{question}\n")
+        self._process.stdin.flush()
+        return self._process.stdout.readline()
 
     def finish(self) -> None:
         self._process.communicate()
@@ -84,3 +91,20 @@ def test_a_recorder_that_is_killed_shows_as_died(
     runs.wait_for("?died     live-triage")
     runs.type("Enter")
     runs.wait_for("DIED", "1/1 100% after")
+
+
+def test_a_run_that_dies_while_it_is_stepped_through_is_told_in_title_and_flags(
+    terminal: Callable[..., Terminal], schema_dsn: str, agent: Agent
+) -> None:
+    agent.record("order 1")
+    agent.hang()
+    debugger = terminal(*STEPWELL, "--dsn", schema_dsn, "@last:2")
+    debugger.wait_for(
+        "RUNNING", "2/2+", lambda screen: any("2 T look_up" in row and "~" in row for row in screen)
+    )
+    agent.kill()
+    debugger.wait_for(
+        lambda screen: "DIED in doubt: look_up" in screen[0],
+        "2/2 100%",
+        lambda screen: any("2 T look_up" in row and "?" in row and "~" not in row for row in screen),
+    )
