@@ -9,6 +9,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 import stepwell
+from stepwell.core.recording import storable
 
 TEXTS = {
     "clears": "\x1b[2J\x1b[H\x1b[31mred",
@@ -78,11 +79,6 @@ def foreign(written: bytes) -> list[str]:
 
 def _acts(payload: str) -> bool:
     return any(unicodedata.category(char) in ACTING for char in payload)
-
-
-def storable(text: str) -> str:
-    """What Postgres can hold of a text in a column of type `text` or `jsonb`."""
-    return "".join(char for char in text if char != "\0" and not "\ud800" <= char <= "\udfff")
 
 
 def together(texts: Iterable[str], length: int = 8) -> list[str]:

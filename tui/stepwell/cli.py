@@ -202,6 +202,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as problem:
         where = f"{problem.filename}: " if problem.filename else ""
         return complain(f"{where}{problem.strerror or problem}")
+    except UnicodeEncodeError as problem:
+        # An argument that is no text in the terminal's language, which neither a database nor a name can be.
+        return complain(f"{problem.object[:80]!a} is no text")
     except RecursionError:
         return complain("a value is nested too deeply to be printed")
     return status
