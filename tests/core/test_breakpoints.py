@@ -18,6 +18,7 @@ from stepwell.core.breakpoints import (
     switched,
     toggled,
 )
+from stepwell.core.heads import Heads
 from stepwell.core.outline import Outline
 from stepwell.errors import UsageError
 
@@ -32,8 +33,8 @@ conditions = (
 
 
 def hits(text: str, condition: Condition, *, running: bool = False) -> list[int]:
-    outline = Outline(tuple(script(text)), running)
-    return [step.number for step in outline.steps if condition.matches(step, outline)]
+    outline = Outline(Heads.of(script(text)), running)
+    return [outline.steps.numbers[index] for index in condition.find(outline)]
 
 
 def test_by_name_stops_at_a_tool_or_a_model() -> None:

@@ -17,8 +17,9 @@ from stepwell.core import codec
 from stepwell.core.recording import Failure, ImportedRun, ImportedStep, run_id
 from stepwell.core.world import MISSING
 from stepwell.errors import DatabaseError, EncodingError
+from stepwell.store.heads import read_heads
 from stepwell.store.importing import Imported, import_runs
-from stepwell.store.reading import find_run, read_heads, read_payload
+from stepwell.store.reading import find_run, read_payload
 
 AT = datetime(2024, 5, 1, 12, tzinfo=UTC)
 RUN = run_id("a" * 64, 0)

@@ -13,6 +13,7 @@ from psycopg.conninfo import make_conninfo
 
 from stepwell.errors import DatabaseError
 from stepwell.store import reading
+from stepwell.store.heads import read_heads
 from stepwell.store.migrate import applied, migrate
 from stepwell.store.queries import query, schema_files, sql_folder
 
@@ -135,7 +136,7 @@ def test_a_table_made_by_hand_keeps_its_rows_and_its_index(dsn: str, id_column: 
     assert scalars(dsn, "SELECT seed FROM agent_steps") == [7, 7]
     assert indexes(dsn) == ["by_run"]
     with psycopg.connect(dsn) as connection:
-        heads = reading.read_heads(connection, RUN)
+        heads = read_heads(connection, RUN)
     assert [(head.number, head.in_doubt, head.name) for head in heads] == [(1, False, None), (2, True, None)]
 
 

@@ -1,18 +1,19 @@
 """The protocol of the app: what workers tell screens. Each message carries values, never a connection."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from textual.message import Message
 
+from stepwell.core.heads import Growth, Heads
 from stepwell.core.sight import Sight
-from stepwell.core.steps import RunHead, StepHead
+from stepwell.core.steps import RunHead
 from stepwell.core.world import World
 
 
 class Opened(Message):
     """A run and all its steps have been read."""
 
-    def __init__(self, run: RunHead, steps: Sequence[StepHead], where: str, caution: str = "") -> None:
+    def __init__(self, run: RunHead, steps: Heads, where: str, caution: str = "") -> None:
         super().__init__()
         self.run = run
         self.steps = steps
@@ -43,11 +44,14 @@ class Resolved(Message):
 class Grown(Message):
     """A live run has gained steps, or some of its steps have finished."""
 
-    def __init__(self, run: RunHead, new: Sequence[StepHead], updated: Sequence[StepHead]) -> None:
+    def __init__(self, run: RunHead, growth: Growth, new: int, updated: Collection[int]) -> None:
         super().__init__()
         self.run = run
+        self.growth = growth
         self.new = new
+        """How many steps are new."""
         self.updated = updated
+        """The numbers of those that have changed."""
 
 
 class Found(Message):

@@ -1,6 +1,7 @@
 """The jobs of the debugger's worker: open a run, move in it, search it, look for what a live run has gained."""
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from uuid import UUID
 
@@ -10,9 +11,10 @@ from stepwell.app.messages import Found, Grown, Moved, Opened, Resolved
 from stepwell.app.panes.sight import sight_of
 from stepwell.app.present import dumps
 from stepwell.core.address import Path, resolve_path
+from stepwell.core.heads import Heads
 from stepwell.core.liveness import GLANCE_SECONDS
 from stepwell.core.state import path_text
-from stepwell.core.steps import RunHead, StepHead
+from stepwell.core.steps import RunHead
 from stepwell.core.world import Moment, World
 from stepwell.replay import Replayer
 from stepwell.replay.values import recorded
@@ -34,18 +36,15 @@ class Mover:
     def __init__(self, target: Target, run_id: UUID, clock: Callable[[], float] = time.perf_counter) -> None:
         self._replayer = Replayer(target, run_id, clock)
         self._run: RunHead | None = None
-        self._steps: dict[int, StepHead] = {}
-        """Steps not yet finished, by number."""
-        self._last: int | None = None
+        self._steps = Heads.of(())
         self._quiet = 0
         self._due = 0.0
         """When to look closely again, also at a run that seems to be as it was."""
 
     def open(self) -> Opened:
-        run, steps, where = self._replayer.run(), self._replayer.heads(), self._replayer.where()
-        self._run = run
-        self._remember(steps)
-        return Opened(run, steps, where, self._replayer.caution)
+        self._run = self._replayer.run()
+        self._steps = self._replayer.heads(details=False)
+        return Opened(self._run, self._steps, self._replayer.where(), self._replayer.caution)
 
     def move(self, number: int, moment: Moment) -> Moved:
         world = self._replayer.at(number, moment)
@@ -67,20 +66,27 @@ class Mover:
         if self._run is None or self._is_as_it_was(self._run):
             return None
         self._due = time.monotonic() + self._pause()
-        run = self._replayer.run()
-        heads = self._replayer.heads(after=self._last, numbers=self._steps)
-        new = [head for head in heads if self._last is None or head.number > self._last]
-        updated = [head for head in heads if head.number in self._steps and head != self._steps[head.number]]
+        run, steps = self._replayer.run(), self._steps
+        new, updated = self._news(steps)
         if not new and not updated and run.status == self._run.status:
             self._quiet += 1
             self._run = run
             return None
         self._quiet = 0
         self._run = run
-        for head in updated:
-            del self._steps[head.number]
-        self._remember([*updated, *new])
-        return Grown(run, new, updated)
+        growth = steps.grown(new, updated)
+        self._steps = growth.heads
+        return Grown(run, growth, len(new), frozenset(updated.numbers))
+
+    def _news(self, steps: Heads) -> tuple[Heads, Heads]:
+        """The steps that are new, and those that have finished."""
+        last = steps.numbers[-1] if steps else None
+        alone, repeated = steps.unfinished()
+        found = self._replayer.heads(after=last, numbers=repeated, unfinished=alone, details=False)
+        first_new = 0 if last is None else bisect_right(found.numbers, last)
+        known = found[:first_new]
+        changed = [known[place] for place, at in steps.places(known.numbers) if known[place] != steps[at]]
+        return found[first_new:], Heads.of(changed)
 
     def interval(self) -> float | None:
         """Seconds until the next look, None where there is nothing to look for."""
@@ -101,7 +107,3 @@ class Mover:
 
     def close(self) -> None:
         self._replayer.close()
-
-    def _remember(self, heads: list[StepHead]) -> None:
-        self._steps.update({head.number: head for head in heads if head.in_doubt})
-        self._last = max((head.number for head in heads), default=self._last)

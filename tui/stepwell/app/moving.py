@@ -44,7 +44,7 @@ def _percent(timeline: Timeline, count: int | None) -> Move:
 def fold_all(timeline: Timeline) -> Move:
     """Fold every loop and every step that called others."""
     outline = timeline.outline
-    parents = {fold for index in outline.with_children if (fold := parent_fold(outline, index))}
+    parents = {fold for index in outline.nesting.descendants if (fold := parent_fold(outline, index))}
     folded = moves.fold_loops(timeline).timeline
     if not parents and folded is timeline:
         return Move(timeline, "nothing to fold in this run")

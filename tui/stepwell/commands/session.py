@@ -65,7 +65,7 @@ def step_at(run: RunHead, replayer: Replayer, place: Place | None) -> StepHead:
         found = replayer.heads(after=NO_STEP, numbers=[place.number])
         if found:
             return found[0]
-    outline = Outline(tuple(replayer.heads()), running=run.status == "running")
+    outline = Outline(replayer.heads(), running=run.status == "running")
     if place is None and outline.steps:
         return outline.steps[-1]
     index, why = (None, NO_STEPS) if place is None else locate(run, outline, place)

@@ -44,16 +44,15 @@ def run(args: argparse.Namespace) -> int:
     """Print the steps. 1 where the run has none. Raises NotFoundError, UsageError."""
     address = run_address(args.run, "steps")
     with opened(target_of(args), address.run) as (head, replayer):
-        outline = Outline(tuple(replayer.heads()), running=head.status == "running")
-    places = outline.places
+        outline = Outline(replayer.heads(), running=head.status == "running")
     if not outline.steps:
         note(f"run {str(head.run_id)[:8]} has no steps")
         return 1
     if args.json:
-        for step in outline.steps:
-            emit(as_json(step, head, flags(step, head, places.get(step.number))))
+        for index, step in enumerate(outline.steps):
+            emit(as_json(step, head, flags(step, head, outline.place(index))))
         return 0
-    rows = [_row(step, flags(step, head, places.get(step.number))) for step in outline.steps]
+    rows = [_row(step, flags(step, head, outline.place(index))) for index, step in enumerate(outline.steps)]
     for text in table(COLUMNS, rows):
         line(text)
     return 0

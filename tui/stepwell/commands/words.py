@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stepwell.core.loops import Place
+from stepwell.core.laps import Place
 from stepwell.core.steps import RunHead, StepHead
 
 IN_DOUBT, NO_OUTPUT = "in doubt", "no output"

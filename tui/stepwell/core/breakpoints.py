@@ -1,12 +1,16 @@
 """Breakpoints: what continue and reverse-continue stop at.
 
-A new kind is one class with `kind`, `matches`, `label`, `text` and `parse`, and one line in `KINDS`.
+A new kind is one class with `kind`, `find`, `label`, `text` and `parse`, and one line in `KINDS`.
 """
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, Self
 
+from stepwell.core.columns import positions
+from stepwell.core.heads import Heads
+from stepwell.core.laps import Laps
 from stepwell.core.steps import StepHead
 from stepwell.errors import UsageError
 
@@ -14,15 +18,18 @@ _OFF = "off "
 
 
 class Context(Protocol):
-    """What a condition may ask about the run around a step."""
+    """What a condition may ask about a run."""
 
     @property
-    def running(self) -> bool:
-        """Whether the run is still running, so that an unfinished step is no fault."""
+    def steps(self) -> Heads: ...
 
     @property
-    def lap_opened(self) -> Mapping[int, int]:
-        """Step number to lap, for the first call of every lap of every loop."""
+    def faults(self) -> "array[int]":
+        """Indexes of the steps that raised, or were never finished in a run that has ended."""
+
+    @property
+    def laps(self) -> Laps:
+        """Which steps are in loops."""
 
 
 class Condition(Protocol):
@@ -30,7 +37,8 @@ class Condition(Protocol):
 
     kind: ClassVar[str]
 
-    def matches(self, step: StepHead, context: Context) -> bool: ...
+    def find(self, run: Context) -> "array[int]":
+        """The indexes of the steps that it matches, in order."""
 
     @property
     def label(self) -> str:
@@ -45,11 +53,6 @@ class Condition(Protocol):
         """From what follows `kind:`; raises UsageError."""
 
 
-def is_fault(step: StepHead, running: bool) -> bool:
-    """Whether the step raised, or was never finished in a run that has ended."""
-    return step.error is not None or (not running and step.in_doubt)
-
-
 @dataclass(frozen=True, slots=True)
 class OnName:
     """Steps of one tool or model."""
@@ -57,8 +60,8 @@ class OnName:
     kind: ClassVar[str] = "name"
     name: str
 
-    def matches(self, step: StepHead, context: Context) -> bool:  # noqa: ARG002
-        return step.name == self.name
+    def find(self, run: Context) -> "array[int]":
+        return positions(run.steps.name.is_(self.name))
 
     @property
     def label(self) -> str:
@@ -82,8 +85,8 @@ class OnType:
     kind: ClassVar[str] = "type"
     type: str
 
-    def matches(self, step: StepHead, context: Context) -> bool:  # noqa: ARG002
-        return step.type == self.type
+    def find(self, run: Context) -> "array[int]":
+        return positions(run.steps.type.is_(self.type))
 
     @property
     def label(self) -> str:
@@ -106,8 +109,8 @@ class OnError:
 
     kind: ClassVar[str] = "error"
 
-    def matches(self, step: StepHead, context: Context) -> bool:
-        return is_fault(step, context.running)
+    def find(self, run: Context) -> "array[int]":
+        return run.faults
 
     @property
     def label(self) -> str:
@@ -131,8 +134,8 @@ class OnLap:
     kind: ClassVar[str] = "lap"
     lap: int = 2
 
-    def matches(self, step: StepHead, context: Context) -> bool:
-        return context.lap_opened.get(step.number) == self.lap
+    def find(self, run: Context) -> "array[int]":
+        return run.laps.opening(self.lap)
 
     @property
     def label(self) -> str:

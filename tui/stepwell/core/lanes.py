@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stepwell.core.outline import EMPTY, ERROR, IN_DOUBT, RUNNING, SPAN, Outline
+from stepwell.core.outline import ERROR, IN_DOUBT, RUNNING, Outline
+from stepwell.core.spans import EMPTY, SPAN
 
 CURSOR = "#"
 
@@ -33,7 +34,7 @@ def draw_lanes(outline: Outline, cursor: int, width: int, limit: int = 4) -> tup
     agents = list(outline.by_agent)
     if len(agents) < 2 or limit < 1:
         return ()
-    own = outline.steps[cursor].agent
+    own = outline.steps.agent[cursor]
     chosen = agents[:limit]
     if own not in chosen:
         chosen[-1] = own

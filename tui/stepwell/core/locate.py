@@ -1,10 +1,10 @@
 """Where in a run "go to" lands, and the words for why."""
 
-from bisect import bisect_left
 from datetime import datetime, timedelta
 from math import ceil
 
 from stepwell.core.address import Clock, Number, Offset, Percent, Target, target_text
+from stepwell.core.heads import microseconds, moment
 from stepwell.core.outline import Outline, utc
 from stepwell.core.steps import RunHead
 
@@ -36,22 +36,23 @@ def _by_number(outline: Outline, number: int) -> tuple[int | None, str | None]:
     if not first <= number <= last:
         return None, f"step {number}: the run has {first}-{last}"
     nearest = outline.nearest(number)
-    return nearest, f"step {number} is not there, the nearest is {outline.steps[nearest].number}"
+    return nearest, f"step {number} is not there, the nearest is {outline.steps.numbers[nearest]}"
 
 
 def _by_time(run: RunHead, outline: Outline, target: Clock | Offset) -> tuple[int | None, str | None]:
-    times, indexes = outline.times
-    if not times:
+    times = outline.times
+    first, last = (moment(times.values[at]) if times.values else None for at in (0, -1))
+    if first is None or last is None:
         return None, f"{target_text(target)}: no step has a time"
-    begin = min(utc(run.started), times[0]) if run.started else times[0]
+    begin = min(utc(run.started), first) if run.started else first
     wanted = begin + timedelta(seconds=target.seconds) if isinstance(target, Offset) else _on(begin, target)
-    at = bisect_left(times, wanted)
-    if at < len(times):
-        return indexes[at], None
+    at = times.before(microseconds(wanted))
+    if at < len(times.values):
+        return times.indexes[at], None
     if isinstance(target, Offset):
-        took = (times[-1] - begin).total_seconds()
+        took = (last - begin).total_seconds()
         return None, f"{target_text(target)}: the last step began at @+{int(took)}s"
-    return None, f"{target_text(target)}: steps began {times[0]:%H:%M:%S}-{times[-1]:%H:%M:%S} UTC"
+    return None, f"{target_text(target)}: steps began {first:%H:%M:%S}-{last:%H:%M:%S} UTC"
 
 
 def _on(begin: datetime, clock: Clock) -> datetime:

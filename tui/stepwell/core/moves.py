@@ -44,7 +44,7 @@ def forward(timeline: Timeline, count: int = 1) -> Move:
     wanted = timeline.row + count
     landed = min(max(wanted, 0), len(rows) - 1)
     message = None if landed == wanted else _end(timeline) if wanted > landed else "at the first step"
-    index = rows[landed].index
+    index = rows.shown[landed]
     if abs(count) > 1:
         return _jump(timeline, index, message)
     return Move(timeline.at(index), message)
@@ -61,7 +61,7 @@ def first(timeline: Timeline) -> Move:
 
 def last(timeline: Timeline) -> Move:
     """To the last visible row."""
-    return _jump(timeline, timeline.visible[-1].index) if timeline.steps else Move(timeline, NO_STEPS)
+    return _jump(timeline, timeline.visible.shown[-1]) if timeline.steps else Move(timeline, NO_STEPS)
 
 
 def same_agent(timeline: Timeline, count: int = 1) -> Move:
@@ -127,16 +127,15 @@ def _continue(timeline: Timeline, hit: int | None, *, forwards: bool) -> Move:
     what = "no further hit" if active else "no breakpoint is set"
     if forwards and timeline.running:
         what += " so far; F follows"
-    index = timeline.visible[-1].index if forwards else 0
+    index = timeline.visible.shown[-1] if forwards else 0
     return _jump(timeline, index, what if index == timeline.cursor else f"{what}; '' returns")
 
 
 def _hit_label(timeline: Timeline, index: int) -> str:
-    step = timeline.steps[index]
     return ", ".join(
         point.condition.label
         for point in timeline.breakpoints
-        if point.enabled and point.condition.matches(step, timeline.outline)
+        if point.enabled and timeline.outline.is_hit(point.condition, index)
     )
 
 
@@ -151,27 +150,28 @@ def previous_error(timeline: Timeline) -> Move:
 
 def next_lap(timeline: Timeline) -> Move:
     """To the first call of the next lap, of this loop or of the next one."""
-    return _lap_of(_to_next(timeline, timeline.outline.lap_starts, "lap"))
+    return _lap_of(_to_next(timeline, timeline.outline.laps.starts, "lap"))
 
 
 def previous_lap(timeline: Timeline) -> Move:
-    return _lap_of(_to_previous(timeline, timeline.outline.lap_starts, "lap"))
+    return _lap_of(_to_previous(timeline, timeline.outline.laps.starts, "lap"))
 
 
 def first_lap(timeline: Timeline) -> Move:
     """To where the loop at the cursor began, else to the loop of the run with most laps."""
-    step = timeline.current
-    if step is None or not timeline.loops:
+    outline = timeline.outline
+    worst = outline.laps.worst
+    if worst is None:
         return Move(timeline, "no lap in this run")
-    place = timeline.outline.places.get(step.number)
-    loop = place.loop if place else max(timeline.loops, key=lambda loop: loop.laps)
-    index = timeline.outline.index_of(loop.first)
+    index = outline.laps.first_of(timeline.cursor)
+    if index is None:
+        index = outline.index_of(worst.first)
     return _lap_of(_jump(timeline, timeline.cursor if index is None else index))
 
 
 def _lap_of(move: Move) -> Move:
-    step = move.timeline.current
-    place = move.timeline.outline.places.get(step.number) if step else None
+    timeline = move.timeline
+    place = timeline.outline.place(timeline.cursor) if timeline.steps else None
     if move.message or place is None:
         return move
     return replace(move, message=f"lap {place.lap} of {place.loop.laps}, {place.loop.name}")

@@ -1,141 +1,150 @@
 """What follows from a run's steps alone: order, parents, loops, marks; each worked out when first needed."""
 
+from array import array
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 
-from stepwell.core.breakpoints import Condition, is_fault
-from stepwell.core.loops import Place, find_loops, places
-from stepwell.core.steps import Loop, StepHead
+from stepwell.core.breakpoints import Condition
+from stepwell.core.columns import either, overlaid, positions
+from stepwell.core.heads import Heads
+from stepwell.core.laps import Laps, Place, by_agent
+from stepwell.core.nesting import Nesting, nesting
+from stepwell.core.spans import Spans, spans
+from stepwell.core.steps import Loop
+from stepwell.core.times import Times, times
 
 ERROR, IN_DOUBT, RUNNING = "!", "?", "~"
 UNKNOWN_LETTER = "-"
-EMPTY, SPAN = ".", "="
+_LOWER = b"\x20"
+"""What makes an ASCII letter a small one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outline:
-    """The steps in row order, by index from 0. Step numbers may have gaps, begin anywhere, and repeat."""
+    """The steps in row order, by index from 0. Step numbers ascend; they may have gaps and repeat."""
 
-    steps: tuple[StepHead, ...]
+    steps: Heads
     running: bool = False
-    _hits: dict[Condition, tuple[int, ...]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    _lanes: dict[str | None, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _hits: dict[Condition, "array[int]"] = field(default_factory=dict, init=False, repr=False)
+    _lanes: dict[str | None, Spans] = field(default_factory=dict, init=False, repr=False)
 
-    @cached_property
-    def _by_number(self) -> tuple[list[int], list[int]]:
-        order = sorted(range(len(self.steps)), key=lambda index: self.steps[index].number)
-        return [self.steps[index].number for index in order], order
-
-    @cached_property
-    def _first_of(self) -> dict[int, int]:
-        return {step.number: index for index, step in reversed(list(enumerate(self.steps)))}
+    def grown(self, steps: Heads, running: bool, start: int) -> "Outline":
+        """Of the run with these steps, the same before `start`: what was worked out of those is carried over."""
+        new = Outline(steps, running)
+        known, carried = vars(self), vars(new)
+        if "by_agent" in known:
+            carried["by_agent"] = by_agent(steps, self.by_agent, start)
+        if "laps" in known:
+            carried["laps"] = Laps.of(steps, new.by_agent, self.laps, start)
+        if "nesting" in known:
+            carried["nesting"] = nesting(steps, self.nesting, start)
+        if "times" in known:
+            carried["times"] = times(steps, self.times, start)
+        if running == self.running and start <= len(self.steps):
+            for agent, lane in self._lanes.items():
+                if agent in new.by_agent:
+                    new._lanes[agent] = new._spans(agent, lane, start)
+        return new
 
     def index_of(self, number: int) -> int | None:
         """The first step of that number."""
-        return self._first_of.get(number)
+        return self.steps.index_of(number)
 
     def nearest(self, number: int) -> int:
         """The step whose number is closest, the lower of two; there must be a step."""
-        numbers, order = self._by_number
+        numbers = self.steps.numbers
         at = bisect_left(numbers, number)
         near = [k for k in (at - 1, at) if 0 <= k < len(numbers)]
-        return order[min(near, key=lambda k: abs(numbers[k] - number))]
+        return min(near, key=lambda k: abs(numbers[k] - number))
 
     @property
     def span(self) -> tuple[int, int]:
         """The lowest and the highest step number; there must be a step."""
-        numbers, _ = self._by_number
-        return numbers[0], numbers[-1]
+        return self.steps.numbers[0], self.steps.numbers[-1]
 
     @cached_property
-    def parents(self) -> list[int]:
-        """Index to index of the parent, -1 for none. A parent comes before its children or is none."""
-        found: list[int] = []
-        for index, step in enumerate(self.steps):
-            parent = None if step.parent is None else self.index_of(step.parent)
-            found.append(-1 if parent is None or parent >= index else parent)
-        return found
+    def nesting(self) -> Nesting:
+        """Parents and depths, by index."""
+        return nesting(self.steps)
 
     @cached_property
-    def depths(self) -> list[int]:
-        found: list[int] = []
-        for parent in self.parents:
-            found.append(0 if parent < 0 else found[parent] + 1)
-        return found
-
-    @cached_property
-    def with_children(self) -> frozenset[int]:
-        """Indexes of the steps that are a parent."""
-        return frozenset(self.parents) - {-1}
-
-    @cached_property
-    def by_agent(self) -> dict[str | None, list[int]]:
+    def by_agent(self) -> Mapping[str | None, Sequence[int]]:
         """Agent to the indexes of its steps; agents in the order in which they appear."""
-        found: dict[str | None, list[int]] = {}
-        for index, step in enumerate(self.steps):
-            found.setdefault(step.agent, []).append(index)
-        return found
+        return by_agent(self.steps)
 
     @cached_property
-    def times(self) -> tuple[list[datetime], list[int]]:
-        """When steps began, in UTC and in order, and their indexes; steps without a time are left out."""
-        known = [
-            (utc(time), index)
-            for index, step in enumerate(self.steps)
-            if (time := step.started or step.created) is not None
-        ]
-        known.sort()
-        return [time for time, _ in known], [index for _, index in known]
+    def times(self) -> Times:
+        """When steps began, in order; steps without a time are left out."""
+        return times(self.steps)
 
     @cached_property
+    def laps(self) -> Laps:
+        """Which steps are in loops."""
+        return Laps.of(self.steps, self.by_agent)
+
+    @property
     def loops(self) -> tuple[Loop, ...]:
-        return find_loops(self.steps)
+        return self.laps.loops
+
+    def place(self, index: int) -> Place | None:
+        """The place of a step in a loop, None outside of loops."""
+        return self.laps.place(index)
+
+    def same_calls(self, index: int) -> list[int]:
+        """The numbers of the other calls of this agent with the same arguments and result as this one."""
+        steps, own = self.steps, self.steps.numbers[index]
+        call, agent = steps.call_hash[index], steps.agent.codes[index]
+        if call is None:
+            return []
+        same = [other for other in steps.call_hash.where(call) if steps.agent.codes[other] == agent]
+        return [steps.numbers[other] for other in same if steps.numbers[other] != own]
 
     @cached_property
-    def places(self) -> dict[int, Place]:
-        """Step number to its place in a loop."""
-        return places(self.steps, self.loops) if self.loops else {}
-
-    @cached_property
-    def lap_opened(self) -> Mapping[int, int]:
-        """Step number to lap, for the first call of every lap."""
-        return {number: place.lap for number, place in self.places.items() if place.opens}
-
-    @cached_property
-    def lap_starts(self) -> list[int]:
-        """Indexes of the first call of every lap, in order."""
-        return [index for index, step in enumerate(self.steps) if step.number in self.lap_opened]
-
-    @cached_property
-    def faults(self) -> list[int]:
-        """Indexes of the steps that raised or stayed in doubt."""
-        return [index for index, step in enumerate(self.steps) if is_fault(step, self.running)]
+    def faults(self) -> "array[int]":
+        """Indexes of the steps that raised or, in a run that has ended, stayed in doubt."""
+        if not self.steps or self.running:
+            return positions(self.steps.raised)
+        return positions(either(self.steps.raised, self.steps.in_doubt))
 
     @cached_property
     def letters(self) -> str:
         """A letter a step: the initial of its type, lower case from the second lap on."""
-        places, initials = self.places, {step.type: _initial(step.type) for step in self.steps}
-        plain = [initials[step.type] for step in self.steps]
-        if places:
-            for index, step in enumerate(self.steps):
-                place = places.get(step.number)
-                if place is not None and place.lap > 1:
-                    plain[index] = plain[index].lower()
-        return "".join(plain)
+        types = self.steps.type
+        initials = "".join([_initial(word or "") for word in types.words])
+        if isinstance(types.codes, bytes):
+            letters = types.codes.translate(initials.encode().ljust(256))
+        else:
+            letters = "".join(map(initials.__getitem__, types.codes)).encode()
+        return either(letters, self._later_laps()).decode() if self.loops else letters.decode()
+
+    def _later_laps(self) -> bytes:
+        """What makes small the letters from the second laps on."""
+        found = bytearray(len(self.steps))
+        for agent, _, between in self.laps.later():
+            own = self.by_agent[agent]
+            if isinstance(own, range):
+                found[between.start : between.stop] = _LOWER * len(between)
+            else:
+                for index in own[bisect_left(own, between.start) : bisect_left(own, between.stop)]:
+                    found[index] = _LOWER[0]
+        return bytes(found)
 
     @cached_property
     def marks(self) -> str:
         """A mark a step: `!` error, `?` in doubt, `~` still running, else its letter."""
-        unfinished = RUNNING if self.running else IN_DOUBT
-        return "".join(
-            ERROR if step.error is not None else unfinished if step.in_doubt else letter
-            for step, letter in zip(self.steps, self.letters, strict=True)
-        )
+        steps, letters = self.steps, self.letters.encode()
+        if not steps:
+            return ""
+        unfinished = overlaid(letters, steps.in_doubt, self.unfinished.encode() * len(steps))
+        return overlaid(unfinished, steps.raised, ERROR.encode() * len(steps)).decode()
+
+    @property
+    def unfinished(self) -> str:
+        """The mark of a step in doubt."""
+        return RUNNING if self.running else IN_DOUBT
 
     def agent_marks(self, agent: str | None) -> str:
         """The marks of one agent's steps among those of all, each call followed by `=` as far as it spans.
@@ -144,36 +153,28 @@ class Outline:
         """
         found = self._lanes.get(agent)
         if found is None:
-            line = bytearray(EMPTY.encode() * len(self.steps))
-            own = self.by_agent[agent]
-            for index in own:
-                end = self._spans_to(index)
-                if end > index + 1:
-                    line[index + 1 : end] = SPAN.encode() * (end - index - 1)
-            for index in own:
-                mark = self.marks[index]
-                line[index] = ord(self.letters[index] if mark == RUNNING else mark)
-            found = self._lanes[agent] = line.decode()
-        return found
+            found = self._lanes[agent] = self._spans(agent)
+        marks = self.marks.encode()
+        if self.running:
+            marks = overlaid(marks, self.steps.in_doubt, self.letters.encode())
+        return overlaid(found.line, self.steps.agent.is_(agent), marks).decode()
 
-    def _spans_to(self, index: int) -> int:
-        """The index up to which steps began before this one had finished."""
-        step = self.steps[index]
-        if self.running and step.in_doubt:
-            return len(self.steps)
-        times, indexes = self.times
-        if step.finished is None or len(times) < len(self.steps):
-            return index
-        before = bisect_left(times, utc(step.finished))
-        return indexes[before - 1] + 1 if before else index
+    def _spans(self, agent: str | None, former: Spans | None = None, start: int = 0) -> Spans:
+        own, running = self.by_agent[agent], self.running
+        return spans(self.steps, self.times, own, running=running, former=former, start=start)
 
-    def hits(self, condition: Condition) -> tuple[int, ...]:
+    def hits(self, condition: Condition) -> "array[int]":
         """Indexes of the steps that a condition matches, in order."""
         found = self._hits.get(condition)
         if found is None:
-            found = tuple(index for index, step in enumerate(self.steps) if condition.matches(step, self))
-            self._hits[condition] = found
+            found = self._hits[condition] = condition.find(self)
         return found
+
+    def is_hit(self, condition: Condition, index: int) -> bool:
+        """Whether a condition matches the step."""
+        found = self.hits(condition)
+        at = bisect_left(found, index)
+        return at < len(found) and found[at] == index
 
 
 def utc(time: datetime) -> datetime:
@@ -182,5 +183,5 @@ def utc(time: datetime) -> datetime:
 
 
 def _initial(step_type: str) -> str:
-    letter = step_type[:1].upper()
+    letter = step_type[:1].upper()[:1]
     return letter if letter.isascii() and letter.isalpha() else UNKNOWN_LETTER

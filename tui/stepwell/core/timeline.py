@@ -3,15 +3,16 @@
 The moves are in `moves`; each takes a timeline and returns another one.
 """
 
+from array import array
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stepwell.core.breakpoints import Breakpoint
-from stepwell.core.folding import Fold, Layout, Row, folds_hiding, lay_out
+from stepwell.core.folding import Fold, Layout, folds_hiding, lay_out
+from stepwell.core.heads import Growth, Heads
 from stepwell.core.lanes import Lane, draw_lanes, draw_strip
-from stepwell.core.outline import ERROR, IN_DOUBT, RUNNING, Outline
+from stepwell.core.outline import ERROR, Outline
 from stepwell.core.steps import STATE_UPDATE, Loop, RunHead, StepHead
 from stepwell.core.world import Moment
 
@@ -37,7 +38,7 @@ class Timeline:
     jumps: tuple[int, ...] = ()
 
     @property
-    def steps(self) -> tuple[StepHead, ...]:
+    def steps(self) -> Heads:
         return self.outline.steps
 
     @property
@@ -46,13 +47,14 @@ class Timeline:
         return self.steps[self.cursor] if self.steps else None
 
     @property
-    def visible(self) -> tuple[Row, ...]:
-        return self.layout.rows
+    def visible(self) -> Layout:
+        """The rows."""
+        return self.layout
 
     @property
     def row(self) -> int:
         """The position of the cursor among the visible rows, from 0."""
-        return self.layout.row_of[self.cursor] if self.steps else 0
+        return self.layout.row_of(self.cursor) if self.steps else 0
 
     @property
     def running(self) -> bool:
@@ -72,29 +74,28 @@ class Timeline:
 
     def lap(self, index: int) -> int | None:
         """The lap that the step belongs to, None outside of loops."""
-        place = self.outline.places.get(self.steps[index].number)
+        place = self.outline.place(index)
         return None if place is None else place.lap
 
     def flags(self, index: int) -> tuple[str, ...]:
         """`*` breakpoint, `!` error, `?` in doubt, `~` running, `w` state written, `o3` third lap."""
-        step = self.steps[index]
         found = [BREAKPOINT] if self.is_hit(index) else []
-        if step.error is not None:
+        if self.steps.raised[index]:
             found.append(ERROR)
-        elif step.in_doubt:
-            found.append(RUNNING if self.running else IN_DOUBT)
-        if step.type == STATE_UPDATE:
+        elif self.steps.in_doubt[index]:
+            found.append(self.outline.unfinished)
+        if self.steps.type[index] == STATE_UPDATE:
             found.append(WRITTEN)
         if (lap := self.lap(index) or 0) > 1:
             found.append(f"o{lap}")
         return tuple(found)
 
-    def _hits(self) -> list[tuple[int, ...]]:
+    def _hits(self) -> "list[array[int]]":
         return [self.outline.hits(point.condition) for point in self.breakpoints if point.enabled]
 
     def is_hit(self, index: int) -> bool:
         """Whether an enabled breakpoint matches the step."""
-        return any(bisect_left(hits, index) < bisect_right(hits, index) for hits in self._hits())
+        return any(self.outline.is_hit(point.condition, index) for point in self.breakpoints if point.enabled)
 
     def next_hit(self, index: int) -> int | None:
         """The first step after `index` that an enabled breakpoint matches."""
@@ -119,7 +120,7 @@ class Timeline:
         if folded == self.folded:
             return self
         layout = lay_out(self.outline, folded)
-        cursor = layout.rows[layout.row_of[self.cursor]].index if self.steps else 0
+        cursor = layout.shown[layout.row_of(self.cursor)] if self.steps else 0
         return replace(self, folded=folded, layout=layout, cursor=cursor)
 
     def at(self, index: int) -> "Timeline":
@@ -137,17 +138,22 @@ class Timeline:
         Cursor, moment, folds, breakpoints, bookmarks and jumps stay with their steps, also where a new step
         comes before them.
         """
-        run = run or self.run
+        return self.grown(self.steps.grown(new, updated), run or self.run)
+
+    def grown(self, growth: Growth, run: RunHead) -> "Timeline":
+        """The same with what the steps have grown to."""
+        steps, start, inserted = growth
         running = run.status == "running"
-        if not new and not updated and running == self.running:
+        if start == len(self.steps) == len(steps) and running == self.running:
             return replace(self, run=run)
-        steps, moved = _merged(_with_updates(self.steps, updated), new)
-        outline = Outline(steps, running)
+        outline = self.outline.grown(steps, running, start)
         layout = lay_out(outline, self.folded)
-        cursor = moved[self.cursor] if self.steps else 0
-        if steps:
-            cursor = layout.rows[layout.row_of[cursor]].index
-        jumps = tuple(moved[index] for index in self.jumps)
+
+        def moved(index: int) -> int:
+            return index + bisect_right(inserted, index)
+
+        cursor = layout.shown[layout.row_of(moved(self.cursor))] if steps else 0
+        jumps = tuple(moved(index) for index in self.jumps)
         return replace(self, run=run, outline=outline, layout=layout, cursor=cursor, jumps=jumps)
 
 
@@ -159,7 +165,7 @@ def build(
     bookmarks: Mapping[str, int] | None = None,
 ) -> Timeline:
     """A timeline at its first step, after it, with nothing folded. `steps` come in row order."""
-    outline = Outline(tuple(steps), run.status == "running")
+    outline = Outline(Heads.of(steps), run.status == "running")
     return Timeline(
         run,
         outline,
@@ -167,30 +173,3 @@ def build(
         breakpoints=tuple(breakpoints),
         bookmarks=dict(bookmarks or {}),
     )
-
-
-def _with_updates(steps: tuple[StepHead, ...], updated: Sequence[StepHead]) -> tuple[StepHead, ...]:
-    """Where a number repeats, its updates are taken in row order."""
-    if not updated:
-        return steps
-    fresh: defaultdict[int, deque[StepHead]] = defaultdict(deque)
-    for step in updated:
-        fresh[step.number].append(step)
-    return tuple([fresh[s.number].popleft() if fresh.get(s.number) else s for s in steps])
-
-
-def _merged(
-    steps: tuple[StepHead, ...], new: Sequence[StepHead]
-) -> tuple[tuple[StepHead, ...], Sequence[int]]:
-    """All steps in order of number, and the new index of each old one."""
-    lowest = min((step.number for step in new), default=None)
-    if lowest is None or not steps or lowest >= steps[-1].number:
-        return steps + tuple(sorted(new, key=lambda step: step.number)), range(len(steps))
-    numbers = [step.number for step in steps]
-    inserted = Counter(bisect_right(numbers, step.number) for step in new)
-    moved, shift = [], 0
-    for index in range(len(steps)):
-        shift += inserted.get(index, 0)
-        moved.append(index + shift)
-    merged = sorted([*steps, *new], key=lambda step: step.number)
-    return tuple(merged), moved

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import psycopg
 
+from stepwell.core.heads import Heads
 from stepwell.core.search import first_appearances
 from stepwell.core.state import Folded, StateStep, fold
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, RunHead, StepHead
@@ -15,6 +16,7 @@ from stepwell.errors import NotFoundError
 from stepwell.replay.values import display_all
 from stepwell.store import reading
 from stepwell.store.connect import Target
+from stepwell.store.heads import read_heads
 from stepwell.store.pulses import Pulse, read_pulses
 from stepwell.store.reader import Reader
 from stepwell.store.transaction import Report
@@ -46,10 +48,23 @@ class Replayer:
         """What has become of the run, at a glance; None where it is gone."""
         return self._reader.glance(lambda c: read_pulses(c, [self.run_id])).get(self.run_id)
 
-    def heads(self, after: int | None = None, numbers: Iterable[int] = ()) -> list[StepHead]:
-        """The steps after step `after`, and those in `numbers` again, without payloads."""
-        wanted = tuple(numbers)
-        return self._read(lambda c: reading.read_heads(c, self.run_id, after=after, numbers=wanted))[0]
+    def heads(
+        self,
+        after: int | None = None,
+        numbers: Sequence[int] = (),
+        unfinished: Sequence[int] = (),
+        *,
+        details: bool = True,
+    ) -> Heads:
+        """The steps after step `after`, those in `numbers`, and what of `unfinished` has finished by now.
+
+        Without payloads, and without `details` without what no list of steps on a screen shows.
+        """
+        return self._read(
+            lambda c: read_heads(
+                c, self.run_id, after=after, numbers=numbers, unfinished=unfinished, details=details
+            )
+        )[0]
 
     def where(self) -> str:
         """Role and database, for people: `agents@db1`."""

@@ -1,6 +1,6 @@
 """Rows to values. Every function here reads only, and leaves the transaction that it is in alone."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -120,21 +120,6 @@ def _bare_runs(connection: psycopg.Connection, first: UUID, last: UUID) -> list[
     """A few runs of which only steps exist, with ids between two."""
     page = {"first": first, "last": last, "started": None, "run_id": None, "limit": SEVERAL}
     return [_bare_run(row) for row in rows(connection, "list_bare_runs", **page)]
-
-
-def read_heads(
-    connection: psycopg.Connection,
-    run_id: UUID,
-    *,
-    after: int | None = None,
-    numbers: Iterable[int] = (),
-    limit: int | None = None,
-) -> list[StepHead]:
-    """Heads of the steps after step `after`, and of those in `numbers`, in order; at most `limit`."""
-    parameters = {"run_id": run_id, "after": -(2**31) if after is None else after, "numbers": list(numbers)}
-    with connection.cursor() as cursor:
-        cursor.execute(query("read_heads"), {**parameters, "limit": limit}, prepare=False)
-        return [step_head(*row) for row in cursor]
 
 
 def step_head(

@@ -42,8 +42,8 @@ def _shortened(words: str) -> str:
 
 def _shape(view: View) -> Iterator[Span]:
     """Loops and agents, where there are any to speak of."""
-    if view.timeline.loops:
-        loop = max(view.timeline.loops, key=lambda found: found.laps)
+    loop = view.timeline.outline.laps.worst
+    if loop is not None:
         yield Span(f"  loop {loop.laps} laps from {loop.first}", Role.HEADING)
     agents = sum(agent is not None for agent in view.timeline.outline.by_agent)
     if agents > 1:
@@ -94,7 +94,7 @@ def status_line(view: View, width: int) -> Line:
 
 def _told(view: View, world: World, *, wide: bool) -> list[tuple[int, str]]:
     replay = world.replay
-    first = view.timeline.steps[0].number
+    first = view.timeline.steps.numbers[0]
     folded = f"{first}-{world.number}"
     ms = f"{replay.milliseconds:.0f}{' ' if wide else ''}ms"
     parts = []

@@ -29,7 +29,7 @@ def timeline_lines(view: View, width: int, height: int, durations: bool) -> list
     timeline = view.timeline
     page = timeline.row // height * height
     rows = timeline.visible[page : page + height]
-    digits = max(4, len(str(max((step.number for step in timeline.steps[-1:]), default=0))))
+    digits = max(4, len(str(timeline.steps.numbers[-1] if timeline.steps else 0)))
     agents = len(timeline.outline.by_agent) > 1
     durations = durations and (not agents or width >= WIDE)
     lines = [_line(view, row, width, digits, agents, durations) for row in rows]

@@ -204,13 +204,13 @@ class ReplayingScreen(Screen[str | None]):
         view = self.view
         if view is None:
             return
-        timeline = view.timeline.extended(message.new, message.updated, message.run)
+        timeline = view.timeline.grown(message.growth, message.run)
         step = view.timeline.current
-        touched = step is None or any(head.number == step.number for head in message.updated)
+        touched = step is None or step.number in message.updated
         self.view = replace(
             view,
             timeline=timeline,
-            behind=view.behind + len(message.new),
+            behind=view.behind + message.new,
             world=None if touched else view.world,
         )
         if view.follow and message.run.status in POLLED:
