@@ -17,6 +17,10 @@ from tests.recorder.conftest import Look
 from tests.recorder.test_failures import Observer, hold, in_threads, kill_recorders
 
 
+def role(connection: Observer) -> str:
+    return f"weaver_{connection.info.dbname}"
+
+
 @contextmanager
 def locked_table(connection: Observer) -> Iterator[str]:
     connection.execute("BEGIN; LOCK TABLE agent_steps IN ACCESS EXCLUSIVE MODE")
@@ -26,9 +30,9 @@ def locked_table(connection: Observer) -> Iterator[str]:
 
 @contextmanager
 def lost_rights(connection: Observer) -> Iterator[str]:
-    connection.execute("REVOKE INSERT ON agent_steps FROM weaver")
+    connection.execute(f"REVOKE INSERT ON agent_steps FROM {role(connection)}")
     yield "permission denied for table agent_steps"
-    connection.execute("GRANT INSERT ON agent_steps TO weaver")
+    connection.execute(f"GRANT INSERT ON agent_steps TO {role(connection)}")
 
 
 @contextmanager
@@ -50,10 +54,10 @@ def read_only(connection: Observer) -> Iterator[str]:
 @pytest.fixture
 def weaver(schema_dsn: str, connection: Observer) -> Iterator[str]:
     """Conninfo of a role that may record, and may not wait for long."""
-    connection.execute("CREATE ROLE weaver LOGIN")
-    connection.execute("GRANT SELECT, INSERT, UPDATE ON agent_steps, agent_runs TO weaver")
-    yield f"{schema_dsn} user=weaver"
-    connection.execute("DROP OWNED BY weaver; DROP ROLE weaver")
+    connection.execute(f"CREATE ROLE {role(connection)} LOGIN")
+    connection.execute(f"GRANT SELECT, INSERT, UPDATE ON agent_steps, agent_runs TO {role(connection)}")
+    yield f"{schema_dsn} user={role(connection)}"
+    connection.execute(f"DROP OWNED BY {role(connection)}; DROP ROLE {role(connection)}")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +74,7 @@ def test_trouble_is_told_once_to_each_caller_and_is_over_when_it_is_over(
     weaver: str, connection: Observer, steps: Look, monkeypatch: pytest.MonkeyPatch, trouble: Any, limit: str
 ) -> None:
     monkeypatch.setattr(line, "PAUSES", ())
-    connection.execute(f"ALTER ROLE weaver SET {limit} = '100ms'")
+    connection.execute(f"ALTER ROLE {role(connection)} SET {limit} = '100ms'")
     made: list[int] = []
     with Recorder(weaver) as recorder, recorder.run() as run:
         run.tool(len, "a")
@@ -91,7 +95,7 @@ def test_a_recorder_waits_half_a_minute_for_a_lock_where_its_role_does_not_say(
     connection.execute(
         "ALTER TABLE agent_steps ADD COLUMN patience text DEFAULT current_setting('lock_timeout')"
     )
-    connection.execute("ALTER ROLE weaver SET lock_timeout = '7s'")
+    connection.execute(f"ALTER ROLE {role(connection)} SET lock_timeout = '7s'")
     with recorder.run() as run, Recorder(weaver) as other:
         run.tool(len, "a")
         other.resume(run.run_id).tool(len, "a")
@@ -101,7 +105,7 @@ def test_a_recorder_waits_half_a_minute_for_a_lock_where_its_role_does_not_say(
 def test_a_run_whose_row_is_locked_does_not_fail_the_others(
     weaver: str, connection: Observer, steps: Look
 ) -> None:
-    connection.execute("ALTER ROLE weaver SET lock_timeout = '200ms'")
+    connection.execute(f"ALTER ROLE {role(connection)} SET lock_timeout = '200ms'")
     with Recorder(weaver) as recorder:
         runs = [recorder.start() for _ in range(3)]
         hold(connection, runs[1].run_id)

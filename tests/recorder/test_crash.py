@@ -11,6 +11,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from stepwell import Recorder
 from stepwell.store.reading import list_runs
 
 KILLS = 100
@@ -84,3 +85,45 @@ def test_a_hundred_kills_lose_nothing(schema_dsn: str, steps: Any, tmp_path: Pat
     assert in_doubt, "none was killed in the middle of a step"
     with psycopg.connect(schema_dsn, autocommit=True) as connection:
         assert {run.status for run in list_runs(connection, limit=KILLS)} == {"died"}
+
+
+PREDECESSOR = """
+import os, signal, sys, stepwell
+
+run = stepwell.Recorder(sys.argv[1]).start("long", tags={"a": 1})
+print(run.run_id, flush=True)
+run.state({"plan": [1, 2], "n": 1})
+for _ in range(2):
+    run.agent("b").tool(len, "again")
+run.agent("b").tool(os.kill, os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_run_whose_process_was_killed_is_taken_up_where_it_was(
+    schema_dsn: str, steps: Any, run_row: Any
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PREDECESSOR, schema_dsn], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -9
+    run_id = UUID(done.stdout.strip())
+    with psycopg.connect(schema_dsn, autocommit=True) as reader, Recorder(schema_dsn) as recorder:
+        assert [run.status for run in list_runs(reader, limit=1)] == ["died"]
+        run = recorder.resume(run_id)
+        assert [run.status for run in list_runs(reader, limit=1)] == ["running"]
+        run.state({"plan": [1, 2], "n": 2})
+        run.state({"plan": [1, 2], "n": 3})
+        for _ in range(2):
+            run.agent("c").tool(len, "other")
+        run.agent("b").tool(len, "again")
+        run.finish()
+    rows = steps(run_id)
+    assert [row["step_number"] for row in rows] == list(range(1, 10))
+    assert [row["given"] for row in rows[4:6]] == [
+        {"$patch": [{"set": [], "to": {"plan": [1, 2], "n": 2}}]},
+        {"$patch": [{"set": ["n"], "to": 3}]},
+    ]
+    assert [row["step_number"] for row in rows if row["finished_at"] is None] == [4]
+    row = run_row(run_id)
+    assert (row["status"], row["steps"], row["finished"], row["agents"]) == ("ok", 9, 8, ["b", "c"])
+    assert row["loop"] == {"name": "len", "first": 2, "last": 9, "period": 1, "laps": 3}

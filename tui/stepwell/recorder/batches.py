@@ -104,6 +104,9 @@ def _resume(connection: Connection[Any], intent: ResumeRun, books: Books) -> Non
     steps = writing.resume_run(connection, intent.run_id)
     if steps is not None:
         intent.found = True
+        if intent.run_id not in books:  # go on with the loops that its recorder was in
+            for agent, number, name, call_hash in writing.read_calls(connection, intent.run_id):
+                book_of(books, intent.run_id).tracker.add(agent, number, name, call_hash)
         book = book_of(books, intent.run_id)
         book.opened += 1
         book.last = book.foreign = max(book.last, steps)

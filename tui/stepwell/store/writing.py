@@ -95,6 +95,11 @@ def resume_run(connection: Connection[Any], run_id: UUID) -> int | None:
     return None if row is None else row[0]
 
 
+def read_calls(connection: Connection[Any], run_id: UUID) -> list[tuple[str | None, int, str | None, int]]:
+    """Agent, number, name and hash of the last finished tool calls of a run, in the order in which they finished."""
+    return _execute(connection, "read_calls", {"run_id": run_id}).fetchall()
+
+
 def end_run(
     connection: Connection[Any],
     run_id: UUID,
