@@ -4,7 +4,9 @@ import psycopg
 
 from stepwell.core.codec import Redacted, canonical, encode
 from stepwell.core.redaction import Redactor
-from stepwell.errors import EncodingError
+from stepwell.errors import EncodingError, RecordingError
+
+_TooLarge = psycopg.errors.ProgramLimitExceeded
 
 
 def type_of(error: BaseException) -> str:
@@ -49,9 +51,15 @@ def canonical_failure(error: BaseException, redact: Redactor | None = None) -> s
     return canonical(["error", *_words(error, redact)])
 
 
+def is_too_large(error: RecordingError) -> bool:
+    """Whether Postgres refused a value for its size: without it, the outcome of a step can still be recorded."""
+    return isinstance(error.__cause__, _TooLarge)
+
+
 def cause(error: BaseException) -> str:
     """One line that says why the database did not take something."""
     if isinstance(error, psycopg.Error) and error.diag.message_primary:
-        return error.diag.message_primary
+        said = error.diag.message_primary
+        return f"{said}; JSONB holds no more than 256 MB" if isinstance(error, _TooLarge) else said
     lines = message_of(error).strip().splitlines()
     return lines[0] if lines else type_of(error)

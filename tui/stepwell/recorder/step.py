@@ -15,7 +15,7 @@ from stepwell.core.usage import NOTHING, usage_of, usage_of_chunks
 from stepwell.errors import EncodingError, RecordingError
 from stepwell.recorder import clock
 from stepwell.recorder.context import Frame, enter, parent_in
-from stepwell.recorder.failures import canonical_failure, failure
+from stepwell.recorder.failures import canonical_failure, failure, is_too_large
 from stepwell.recorder.intents import FinishStep, StartStep
 from stepwell.recorder.redaction import recorded_usage
 from stepwell.store.rows import Finish, Start
@@ -100,14 +100,28 @@ class Step:
     def finish(self, output: object, error: BaseException | None = None) -> None:
         """Commit the outcome. Raises RecordingError where it could not be."""
         intent, problem = self._outcome(output, error)
-        self._run.trail.writer.do(intent)
+        writer = self._run.trail.writer
+        try:
+            writer.do(intent)
+        except RecordingError as refused:
+            if is_too_large(refused):
+                writer.do(self._outcome(None, error or refused)[0])
+            raise
         if problem is not None:
             raise problem
 
     async def afinish(self, output: object, error: BaseException | None = None) -> None:
         intent, problem = self._outcome(output, error)
-        self._run.trail.writer.submit(intent)
-        await intent.wait_async()
+        writer = self._run.trail.writer
+        writer.submit(intent)
+        try:
+            await intent.wait_async()
+        except RecordingError as refused:
+            if is_too_large(refused):
+                instead, _ = self._outcome(None, error or refused)
+                writer.submit(instead)
+                await instead.wait_async()
+            raise
         if problem is not None:
             raise problem
 

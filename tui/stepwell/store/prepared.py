@@ -5,7 +5,8 @@ as the server takes for the statement. Here the columns of a row say it once.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from struct import Struct
 from typing import Any
@@ -20,6 +21,8 @@ from psycopg.pq.abc import PGconn, PGresult
 from stepwell.store.pooled import SETTINGS, Settings, transient
 from stepwell.store.queries import query
 
+LARGE = 1_000_000
+"""Bytes of parameters that are sent without looking at anything else meanwhile."""
 _INT8 = Struct(">q").pack
 _PARAMETER = re.compile(rb"%\((\w+)\)[bs]")
 EPOCH_MICROSECONDS = int(datetime(2000, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
@@ -70,7 +73,8 @@ class Prepared:
         if transient and (settings := transient.get(connection)) is not None:
             return self._run_whole(connection, values, settings, sent)
         pgconn = connection.pgconn
-        pgconn.send_query_prepared(self._name, values, self._formats, Format.BINARY)
+        with _in_one_go(pgconn, values):
+            pgconn.send_query_prepared(self._name, values, self._formats, Format.BINARY)
         if sent is not None:
             pgconn.flush()
             sent()
@@ -105,10 +109,24 @@ class Prepared:
         return [None if value is None else dump(value) for dump, value in zip(self._dumps, row, strict=True)]
 
     def _send(self, pgconn: PGconn, values: Sequence[bytes | None]) -> None:
-        pgconn.send_query_params(self._sql, values, self._oids, self._formats, Format.BINARY)
+        with _in_one_go(pgconn, values):
+            pgconn.send_query_params(self._sql, values, self._oids, self._formats, Format.BINARY)
 
 
 _SETTINGS = Prepared("set_transaction", SETTINGS, (BOOL, TEXT))
+
+
+@contextmanager
+def _in_one_go(pgconn: PGconn, values: Sequence[bytes | None]) -> Iterator[None]:
+    """Block while a large value is sent: without blocking, libpq moves all that is left at each piece that it sends."""
+    is_large = sum(map(len, filter(None, values))) > LARGE
+    if is_large:
+        pgconn.nonblocking = 0
+    try:
+        yield
+    finally:
+        if is_large and pgconn.status == ConnStatus.OK:
+            pgconn.nonblocking = 1
 
 
 def _communicate(pgconn: PGconn) -> PQGen[list[PGresult]]:

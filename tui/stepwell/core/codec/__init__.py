@@ -24,6 +24,9 @@ from stepwell.core.codec.text import digest, dump, parse
 from stepwell.core.codec.values import Encoded, Opaque, Rebuilt, Redacted, StandIn, Unavailable
 from stepwell.errors import EncodingError
 
+LONGEST = 1_000_000_000
+"""Characters of a JSON text. JSONB holds about a quarter of it, of which only Postgres can tell."""
+
 __all__ = [
     "MAX_DEPTH",
     "Encoded",
@@ -49,9 +52,14 @@ def encode(value: object) -> Encoded:
     """The value as texts for two jsonb columns.
 
     Raises EncodingError for what cannot be kept at all: a value that contains itself, is nested deeper than
-    MAX_DEPTH levels, or is changed by another thread meanwhile.
+    MAX_DEPTH levels, is changed by another thread meanwhile, or is longer than Postgres takes any text.
     """
-    return encode_ordinary(value) or Encoder().encode(value)
+    encoded = encode_ordinary(value) or Encoder().encode(value)
+    if len(encoded.plain) > LONGEST:
+        raise EncodingError(
+            f"its JSON has {len(encoded.plain):,} characters: Postgres takes 1 GB of text and 256 MB of JSONB"
+        )
+    return encoded
 
 
 def decode(plain: object, exact: object | None) -> object:
