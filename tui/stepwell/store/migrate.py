@@ -6,8 +6,11 @@ import psycopg
 from psycopg.rows import scalar_row
 
 from stepwell.errors import DatabaseError
+from stepwell.store.blockers import locker
 from stepwell.store.connect import Target, connect
 from stepwell.store.queries import query, schema_files
+
+LOCK_TIMEOUT_MS = 3000
 
 
 def migrate(conninfo: str) -> list[int]:
@@ -27,12 +30,19 @@ def migrate_on(connection: psycopg.Connection) -> list[int]:
             connection.execute(query("lock_migrations"))
             there = applied(connection)
             missing = [(version, text) for version, text in schema_files() if version not in there]
+            # Who waits for a lock makes all wait that come later, the recorders among them.
+            connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}")
             for _, text in missing:
                 connection.execute(text)
     except psycopg.errors.InsufficientPrivilege as problem:
         raise DatabaseError(
             f"{connection.info.user} may not create the tables in {connection.info.dbname}"
             f" ({problem.diag.message_primary}); run `stepwell init` as their owner"
+        ) from problem
+    except psycopg.errors.LockNotAvailable as problem:
+        raise DatabaseError(
+            f"the tables in {connection.info.dbname} are in use and cannot be brought up to date now"
+            f" ({locker(connection) or problem.diag.message_primary}); nothing was changed: try again"
         ) from problem
     except psycopg.Error as problem:
         said = problem.diag.message_primary or str(problem).strip()
