@@ -27,7 +27,8 @@ def cycle_name(names: Iterable[str | None]) -> str:
 class _Agent:
     """The last calls of one agent, and for each period how many in a row repeat the call that far back."""
 
-    history: deque[tuple[int, str | None, int]] = field(default_factory=lambda: deque(maxlen=MAX_PERIOD))
+    history: deque[tuple[int, str | None]] = field(default_factory=lambda: deque(maxlen=MAX_PERIOD))
+    hashes: deque[int] = field(default_factory=lambda: deque(maxlen=MAX_PERIOD))
     repeats: list[int] = field(default_factory=lambda: [0] * (MAX_PERIOD + 1))
     first: list[int] = field(default_factory=lambda: [0] * (MAX_PERIOD + 1))
 
@@ -36,20 +37,29 @@ class _Agent:
 
         Yields each loop of more than `beyond` laps of which it completes a lap, shortest period first.
         """
-        for period in range(1, len(self.history) + 1):
-            back = self.history[-period]
-            if back[2] != call_hash:
+        found: list[int] = []
+        if call_hash in self.hashes:
+            found = list(self._count(call_hash))
+        elif any(self.repeats):
+            self.repeats = [0] * (MAX_PERIOD + 1)
+        self.history.append((number, name))
+        self.hashes.append(call_hash)
+        for period in found:
+            laps, rest = divmod(self.repeats[period], period)
+            if not rest and laps + 1 > beyond:
+                names = [name for _, name in list(self.history)[-period:]]
+                yield Loop(cycle_name(names), self.first[period], number, period, laps + 1)
+
+    def _count(self, call_hash: int) -> Iterator[int]:
+        """The periods that the call repeats."""
+        for period in range(1, len(self.hashes) + 1):
+            if self.hashes[-period] != call_hash:
                 self.repeats[period] = 0
                 continue
             if self.repeats[period] == 0:
-                self.first[period] = back[0]
+                self.first[period] = self.history[-period][0]
             self.repeats[period] += 1
-        self.history.append((number, name, call_hash))
-        for period in range(1, MAX_PERIOD + 1):
-            laps, rest = divmod(self.repeats[period], period)
-            if laps and not rest and laps + 1 > beyond:
-                lap = list(self.history)[-period:]
-                yield Loop(cycle_name(c[1] for c in lap), self.first[period], number, period, laps + 1)
+            yield period
 
 
 class LoopTracker:

@@ -14,6 +14,8 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 def storable(text: str) -> str:
     """`text` as a plain text column can hold it: NUL and lone surrogates become U+FFFD."""
+    if text.isascii() and "\0" not in text:
+        return text
     return _UNSTORABLE.sub("\ufffd", text)
 
 

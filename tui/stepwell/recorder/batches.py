@@ -13,7 +13,7 @@ from stepwell.core.steps import Loop
 from stepwell.recorder.intents import Beat, EndRun, Errand, FinishStep, Intent, OpenRun, ResumeRun, StartStep
 from stepwell.store import writing
 from stepwell.store.pooled import is_pooled
-from stepwell.store.rows import Finish, Start
+from stepwell.store.rows import Start
 
 _LOOP = tuple(part.name for part in fields(Loop))
 GONE = "the run is no longer in the database"
@@ -138,41 +138,42 @@ def _write_steps(
     books: Books,
     sent: Callable[[], None] | None,
 ) -> list[Intent]:
-    for intent in finishes:
-        count_call(intent, books)
-    rows = [_start_row(intent, book_of(books, intent.row.run_id)) for intent in starts]
+    """By the statement that is least work."""
+    if len(finishes) + len(starts) > 1:
+        return _write_many(connection, finishes, starts, books, sent)
+    for finish in finishes:
+        count_call(finish, books)
+        _ended(finish, writing.finish_step(connection, finish.row, sent), wary=False)
+    for start in starts:
+        book = book_of(books, start.row.run_id)
+        row = start.sent = _start_row(start, book)
+        number = writing.start_step(connection, row, sent)
+        return _begun(start, number, book, wary=row.known is not None)
+    return []
+
+
+def _write_many(
+    connection: Connection[Any],
+    finishes: Sequence[FinishStep],
+    starts: Sequence[StartStep],
+    books: Books,
+    sent: Callable[[], None] | None,
+) -> list[Intent]:
+    for finish in finishes:
+        count_call(finish, books)
+    mine = [book_of(books, start.row.run_id) for start in starts]
+    rows = list(map(_start_row, starts, mine))
     for start, row in zip(starts, rows, strict=True):
         start.sent = row
-    done, numbers = _send(connection, [intent.row for intent in finishes], rows, sent)
+    done, numbers = writing.write_steps(connection, [finish.row for finish in finishes], rows, sent)
     # Only those that were told what is known may have been left out for that, and the others of their run with them.
     wary = {row.run_id for row in rows if row.known is not None}
     again: list[Intent] = []
     for finish, there in zip(finishes, done, strict=True):
-        if there or finish.resent:
-            finish.answer()
-        elif finish.row.run_id in wary:
-            again.append(finish)
-        else:
-            finish.answer(finish.problem(GONE))
-    for start, number in zip(starts, numbers, strict=True):
-        run_id = start.row.run_id
-        again += _begun(start, number, book_of(books, run_id), wary=run_id in wary)
+        again += _ended(finish, there, wary=finish.row.run_id in wary)
+    for start, number, book in zip(starts, numbers, mine, strict=True):
+        again += _begun(start, number, book, wary=start.row.run_id in wary)
     return again
-
-
-def _send(
-    connection: Connection[Any],
-    finishes: Sequence[Finish],
-    starts: Sequence[Start],
-    sent: Callable[[], None] | None,
-) -> tuple[list[bool], list[int | None]]:
-    """By the statement that is least work."""
-    if len(finishes) + len(starts) < 2:
-        return (
-            [writing.finish_step(connection, row, sent) for row in finishes],
-            [writing.start_step(connection, row, sent) for row in starts],
-        )
-    return writing.write_steps(connection, finishes, starts, sent)
 
 
 def count_call(intent: FinishStep, books: Books) -> None:
@@ -185,6 +186,14 @@ def count_call(intent: FinishStep, books: Books) -> None:
     loop = tracker.add(intent.agent, row.step_number, intent.name, row.call_hash)
     if loop is not None:
         intent.row = row._replace(loop=dump({name: getattr(loop, name) for name in _LOOP}))
+
+
+def _ended(intent: FinishStep, there: bool, *, wary: bool) -> list[Intent]:
+    """Answer it. Returns it where it has to be sent again, for its run may have newer steps."""
+    if wary and not there and not intent.resent:
+        return [intent]
+    intent.answer(None if there or intent.resent else intent.problem(GONE))
+    return []
 
 
 def _begun(intent: StartStep, number: int | None, book: Book, *, wary: bool) -> list[Intent]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from stepwell.core.steps import LLM_CALL
@@ -64,7 +65,7 @@ async def _call_async(
     token = step.enter()
     try:
         result = fn(*args, **kwargs)
-        if inspect.isawaitable(result):
+        if type(result) is CoroutineType or inspect.isawaitable(result):
             result = await result
     except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
         leave(token)
@@ -123,4 +124,6 @@ def _has(value: object, *names: str) -> bool:
 def _is_value(value: object) -> bool:
     """Files and cursors can be iterated, but are read in other ways too; mocks can do everything."""
     kind = type(value)
+    if kind is dict or kind is list or kind is str or value is None:
+        return True
     return hasattr(kind, "read") or hasattr(kind, "fetchone") or kind.__module__ == "unittest.mock"

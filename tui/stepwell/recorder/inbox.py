@@ -22,13 +22,16 @@ class Inbox:
     def put(self, intent: Intent) -> None:
         self._queue.append(intent)
 
-    def take(self, batch: list[Intent]) -> None:
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def take(self, batch: list[Intent], most: int = MOST_INTENTS) -> None:
         """Move what has come in to the batch. An interruption leaves no intent out, but may leave one in both places.
 
         For one thread at a time.
         """
         size = 0
-        while self._queue and len(batch) < MOST_INTENTS and size < MOST_BYTES:
+        while self._queue and len(batch) < most and size < MOST_BYTES:
             intent = self._queue[0]
             if not intent.settled:
                 batch.append(intent)

@@ -1,9 +1,10 @@
 """What the writer is asked to do, each with the wait of the one who asked."""
 
 import asyncio
+import contextlib
 import logging
-from _thread import allocate_lock
-from collections.abc import Callable
+from _thread import LockType, allocate_lock
+from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import UUID
 
@@ -22,36 +23,37 @@ class Intent:
     Settling is to answer it and to release those who wait; they may be released a little later.
     """
 
-    __slots__ = ("_lock", "_released", "_waiter", "error", "resent", "settled", "size", "watched")
+    __slots__ = ("_waiter", "error", "resent", "settled", "size", "watched")
 
     def __init__(self, size: int = 0) -> None:
         """`size` is roughly how many bytes it sends."""
         self.size = size
         self.settled = False
         """Answered: done, or failed for good with `error`."""
-        self._released = False
         self.error: RecordingError | None = None
         self.watched = True
         """False: nobody waits, so what goes wrong is logged."""
         self.resent = False
         """The connection broke after it had been sent, so it may have been done already."""
-        self._waiter: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
-        self._lock = allocate_lock()
-        self._lock.acquire()
+        self._waiter: LockType | asyncio.Future[None] | None = None
 
     def wait(self, seconds: float) -> bool:
         """Block until it is settled, so long at most. Returns whether it is."""
-        if not self.settled and self._lock.acquire(timeout=seconds):
-            self._lock.release()
+        if not self.settled:
+            lock = self._waiter
+            if not isinstance(lock, LockType):
+                lock = allocate_lock()
+                lock.acquire()
+                self._waiter = lock
+            if not self.settled:  # else it was settled in between, maybe without seeing the waiter
+                lock.acquire(timeout=seconds)
         return self.settled
 
     async def wait_async(self) -> None:
         """The same in a task, whose loop goes on meanwhile."""
         if not self.settled:
-            loop = asyncio.get_running_loop()
-            future: asyncio.Future[None] = loop.create_future()
-            self._waiter = loop, future
-            if not self.settled:  # else it was settled in between, maybe without seeing the waiter
+            self._waiter = future = asyncio.get_running_loop().create_future()
+            if not self.settled:
                 await future
         if self.error is not None:
             raise self.error
@@ -59,7 +61,7 @@ class Intent:
     def settle(self, error: RecordingError | None = None) -> None:
         """Done, or failed for good. Wakes whoever waits."""
         self.answer(error)
-        self.release()
+        release([self])
 
     def answer(self, error: RecordingError | None = None) -> None:
         """Done, or failed for good. To be released."""
@@ -70,18 +72,10 @@ class Intent:
         self.error = error
         self.settled = True
 
-    def release(self) -> None:
-        """Wake whoever waits for it."""
-        if self._released:
-            return
-        self._released = True
-        self._lock.release()
-        if self._waiter is not None:
-            loop, future = self._waiter
-            try:
-                loop.call_soon_threadsafe(_wake, future)
-            except RuntimeError:
-                return  # the loop was closed, and its tasks with it
+    def take_waiter(self) -> "LockType | asyncio.Future[None] | None":
+        """What wakes whoever waits for it: the lock of a thread or the future of a task."""
+        waiter, self._waiter = self._waiter, None
+        return waiter
 
     def problem(self, why: str) -> RecordingError:
         """The error to settle it with."""
@@ -92,9 +86,26 @@ class Intent:
         raise NotImplementedError
 
 
-def _wake(future: "asyncio.Future[None]") -> None:
-    if not future.done():
-        future.set_result(None)
+def release(intents: Iterable[Intent]) -> None:
+    """Wake whoever waits for them, if they are settled; the tasks of a loop all at once."""
+    loops: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    for intent in intents:
+        if not intent.settled:
+            continue
+        waiter = intent.take_waiter()
+        if isinstance(waiter, LockType):
+            waiter.release()
+        elif waiter is not None:
+            loops.setdefault(waiter.get_loop(), []).append(waiter)
+    for loop, futures in loops.items():
+        with contextlib.suppress(RuntimeError):  # the loop was closed, and its tasks with it
+            loop.call_soon_threadsafe(_wake, futures)
+
+
+def _wake(futures: "Iterable[asyncio.Future[None]]") -> None:
+    for future in futures:
+        if not future.done():
+            future.set_result(None)
 
 
 class OpenRun(Intent):

@@ -7,7 +7,7 @@ import contextlib
 from contextvars import Token
 from typing import TYPE_CHECKING
 
-from stepwell.core.codec import Encoded, canonical, digest, encode
+from stepwell.core.codec import Encoded, canonical, digest, dump, encode, encode_and_canonical
 from stepwell.core.recording import storable
 from stepwell.core.steps import LLM_CALL, TOOL_CALL
 from stepwell.core.streamed import Streamed
@@ -29,73 +29,101 @@ _SEEDS = range(-(2**63), 2**63)
 class Step:
     """One step, from its intent to its outcome. The `a…` methods are the same for tasks."""
 
-    __slots__ = ("_asked", "_given", "_intent", "_run", "_tick", "kind")
+    __slots__ = (
+        "_agent",
+        "_asked",
+        "_given",
+        "_intent",
+        "_name",
+        "_parent",
+        "_run",
+        "_seed",
+        "_tick",
+        "kind",
+    )
 
     def __init__(self, run: Run, kind: str, name: str | None, value: object, seed: object) -> None:
         """Raises EncodingError for a value that cannot be kept. Nothing is submitted yet."""
-        agent = run.agent_name
-        if (redact := run.trail.redact) is not None:
+        agent, trail = run.agent_name, run.trail
+        if (redact := trail.redact) is not None:
             name, agent, value, seed = redact.call(name, agent, value, seed)
-        encoded = encode(value)
-        self._run, self.kind = run, kind
-        self._asked = canonical([name, value]) if kind == TOOL_CALL else None
+        self._asked: str | None = None
+        if kind == TOOL_CALL:
+            encoded, asked = encode_and_canonical(value)
+            self._asked = asked if name is None else f"{dump(name)} {asked}"
+        else:
+            encoded = encode(value)
+        self._run, self.kind, self._agent = run, kind, agent
+        self._name = None if name is None else storable(name)
+        self._parent = parent_in(trail.run_id)
+        self._seed = seed if type(seed) is int and seed in _SEEDS else None
+        self._given = trail.prompts.given(kind, agent, value, encoded)
+        self._intent: StartStep | None = None
         self._tick = 0
-        given = self._given = run.trail.prompts.given(kind, agent, value, encoded)
-        row = Start(
-            run.run_id,
-            storable(kind),
-            agent,
-            None if name is None else storable(name),
-            parent_in(run.run_id),
-            seed if type(seed) is int and seed in _SEEDS else None,
-            0,
-            given.plain,
-            given.exact,
-            input_base=given.base,
-            input_keep=given.keep,
-            input_list=given.list,
-            input_removed=given.removed,
-        )
-        self._intent = StartStep(row, full=None if given.base is None else encoded)
 
     @property
     def number(self) -> int | None:
         """Its step number, None before it has begun."""
-        return self._intent.number
+        return None if self._intent is None else self._intent.number
+
+    def _start(self) -> StartStep:
+        given = self._given
+        row = Start(
+            self._run.trail.run_id,
+            storable(self.kind),
+            self._agent,
+            self._name,
+            self._parent,
+            self._seed,
+            clock.now(),
+            given.plain,
+            given.exact,
+            None,
+            None,
+            None,
+            given.base,
+            given.keep,
+            given.list,
+            given.removed,
+        )
+        self._intent = StartStep(row)
+        return self._intent
+
+    def _begun(self, intent: StartStep) -> None:
+        if self._given.text is not None:
+            self._run.trail.prompts.begun(self._given, intent.number)
+        self._tick = clock.tick()
 
     def begin(self) -> None:
         """Commit the intent. Raises RecordingError, and then the call must not be made."""
-        self._intent.row = self._intent.row._replace(started_at=clock.now())
-        writer = self._run.trail.writer
-        writer.submit(self._intent, waiting=True)
+        intent, writer = self._start(), self._run.trail.writer
+        writer.submit(intent, waiting=True)
         try:
-            writer.wait(self._intent)
+            writer.wait(intent)
         except BaseException as error:  # an interrupt or a cancel too: the step stays, its call is not made
-            if self._intent.error is None:  # interrupted while waiting: it is recorded, but will not be made
+            if intent.error is None:  # interrupted while waiting: it is recorded, but will not be made
                 with contextlib.suppress(RecordingError):
-                    writer.wait(self._intent)
+                    writer.wait(intent)
                     self.fail(error)
             raise
-        self._run.trail.prompts.begun(self._given, self._intent.number)
-        self._tick = clock.tick()
+        self._begun(intent)
 
     async def abegin(self) -> None:
-        self._intent.row = self._intent.row._replace(started_at=clock.now())
-        self._run.trail.writer.submit(self._intent)
+        intent = self._start()
+        self._run.trail.writer.submit(intent)
         try:
-            await self._intent.wait_async()
+            await intent.wait_async()
         except BaseException as error:  # an interrupt or a cancel too: the step stays, its call is not made
-            if self._intent.error is None:
+            if intent.error is None:
                 with contextlib.suppress(RecordingError):
-                    await self._intent.wait_async()
+                    await intent.wait_async()
                     await self.afail(error)
             raise
-        self._run.trail.prompts.begun(self._given, self._intent.number)
-        self._tick = clock.tick()
+        self._begun(intent)
 
     def enter(self) -> Token[Frame | None]:
         """What runs until `leave(token)` is part of this step."""
-        return enter(Frame(self._run, self._intent.number))
+        return enter(Frame(self._run, self.number))
 
     def finish(self, output: object, error: BaseException | None = None) -> None:
         """Commit the outcome. Raises RecordingError where it could not be."""
@@ -155,7 +183,10 @@ class Step:
         self, output: object, error: BaseException | None
     ) -> tuple[FinishStep, EncodingError | None]:
         """The intent; and where the output cannot be kept, the error that is recorded and raised in its place."""
-        finished_at = self._intent.row.started_at + clock.since(self._tick or clock.tick())
+        start = self._intent
+        assert start is not None
+        assert start.number is not None
+        finished_at = start.row.started_at + clock.since(self._tick or clock.tick())
         encoded: Encoded | None = None
         problem: EncodingError | None = None
         redact, streamed = self._run.trail.redact, isinstance(output, Streamed)
@@ -171,11 +202,9 @@ class Step:
             usage = recorded_usage(encoded, streamed)
         elif self.kind == LLM_CALL:
             usage = usage_of_chunks(output.chunks) if isinstance(output, Streamed) else usage_of(output)
-        number = self._intent.number
-        assert number is not None
         row = Finish(
-            self._run.run_id,
-            number,
+            start.row.run_id,
+            start.number,
             None if encoded is None else encoded.plain,
             None if encoded is None else encoded.exact,
             None if error is None else failure(error, redact),
@@ -185,8 +214,7 @@ class Step:
             None if usage.finish_reason is None else storable(usage.finish_reason),
             self._hash(output, encoded, error),
         )
-        start = self._intent.row
-        return FinishStep(row, start.agent, start.name), problem
+        return FinishStep(row, self._agent, self._name), problem
 
     def _hash(self, output: object, encoded: Encoded | None, error: BaseException | None) -> int | None:
         if self._asked is None:

@@ -14,13 +14,15 @@ from stepwell.recorder.intents import Intent
 class Turn:
     """One thread's turn, with the intents that it is about to commit."""
 
-    __slots__ = ("backend", "batch", "thread")
+    __slots__ = ("backend", "batch", "lasts", "thread")
 
-    def __init__(self) -> None:
+    def __init__(self, *, lasts: bool = False) -> None:
         self.batch: list[Intent] = []
         self.backend = 0
         """The server's process that they are sent to."""
         self.thread = get_ident()
+        self.lasts = lasts
+        """Nothing interrupts it, and whoever has it looks for more when it has ended."""
 
     @property
     def is_of_this_thread(self) -> bool:

@@ -19,12 +19,14 @@ from psycopg import Connection
 
 from stepwell.errors import DatabaseError
 from stepwell.recorder import forks
-from stepwell.recorder.inbox import Inbox
-from stepwell.recorder.intents import Intent
+from stepwell.recorder.inbox import MOST_INTENTS, Inbox
+from stepwell.recorder.intents import Intent, release
 from stepwell.recorder.link import Link
 from stepwell.recorder.spool import Spool
 from stepwell.recorder.turns import Turn, Turns
 
+FEW_INTENTS = 16
+"""So many are never committed in two batches."""
 PROMPT_BYTES = 1024 * 1024
 """Before a batch of so much is sent, those of the last one are released."""
 PATIENCE = 2.0
@@ -81,7 +83,7 @@ class Writer:
         self._inbox.put(intent)
         if self._ended:
             self._inbox.refuse()
-        elif not waiting:
+        elif not waiting and ((other := self._turns.current) is None or not other.lasts):
             self._call()
 
     def wait(self, intent: Intent) -> None:
@@ -103,7 +105,7 @@ class Writer:
         """Commit what was submitted, then let go of the connection. Doing it again does nothing."""
         self._closed = True
         if self._thread is None:
-            self._serve()
+            self._serve(Turn())
         if not self._ended and self._thread is not threading.current_thread():
             self._call()
             if self._thread is not None:
@@ -145,9 +147,7 @@ class Writer:
         self._inbox.take(turn.batch)
         if turn.batch and self._link.write(turn.batch):
             self._leave(turn, 0)
-        for intent in turn.batch:
-            if intent.settled:
-                intent.release()
+        release(turn.batch)
 
     def _end(self, turn: Turn) -> None:
         """Give the turn back; but an interrupted one with work left stays, for whoever looks next to see to it."""
@@ -156,9 +156,7 @@ class Writer:
 
     def _leave(self, turn: Turn, lost: int) -> None:
         """Leave the batch of a turn that failed to the writer's thread."""
-        for intent in turn.batch:
-            if intent.settled:
-                intent.release()
+        release(turn.batch)
         if rest := [intent for intent in turn.batch if not intent.settled]:
             self._left.append((rest, lost))
         self._turns.end(turn)
@@ -197,7 +195,7 @@ class Writer:
         try:
             self._start()
         except RuntimeError:  # at the end of the interpreter, or no thread left to have
-            self._serve()
+            self._serve(Turn())
         else:
             self._calls.put(None)
 
@@ -212,11 +210,10 @@ class Writer:
     def _work(self) -> None:
         while not self._ended:
             self._calls.get()
-            self._serve()
+            self._serve(Turn(lasts=True))
 
-    def _serve(self) -> None:
+    def _serve(self, turn: Turn) -> None:
         """Commit until nothing is left, unless somebody else is at the connection, who will call then."""
-        turn = Turn()
         while (self._inbox or self._left or self._closed) and self._turns.begin(turn):
             try:
                 self._commit_all(turn)
@@ -229,6 +226,8 @@ class Writer:
                 self._end(turn)
 
     def _commit_all(self, turn: Turn) -> None:
+        # All callers may be waiting now: of many only half, so that these go on while the others are committed.
+        most = max(FEW_INTENTS, len(self._inbox) // 2)
         while True:
             lost = 0
             if self._left:
@@ -237,9 +236,10 @@ class Writer:
                 turn.batch = [intent for intent in turn.batch if not intent.settled]
             else:
                 turn.batch = []
-                self._inbox.take(turn.batch)
+                self._inbox.take(turn.batch, most)
                 if not turn.batch:
                     return self._release()
+                most = MOST_INTENTS
             turn.backend = lost or self._link.backend
             if sum(intent.size for intent in turn.batch) > PROMPT_BYTES:
                 self._release()
@@ -249,8 +249,7 @@ class Writer:
     def _release(self) -> None:
         """Let callers go on whose intents have been answered."""
         answered, self._answered = self._answered, []
-        for intent in answered:
-            intent.release()
+        release(answered)
 
 
 def _close_all() -> None:
