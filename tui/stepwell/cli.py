@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Protocol
 import psycopg
 
 from stepwell.app.present.text import clean
-from stepwell.commands import demo, import_, init, open_, replay, runs, show, steps
+from stepwell.commands import demo, import_, init, open_, prune, replay, runs, show, steps
 from stepwell.errors import StepwellError, UsageError
 from stepwell.settings import language_encoding
 
@@ -58,6 +58,12 @@ COMMANDS: tuple[tuple[str, Command, str, str], ...] = (
         init,
         "create the tables, or bring them up to date",
         "stepwell init --dsn postgresql://owner@db1/agents",
+    ),
+    (
+        "prune",
+        prune,
+        "delete runs that are not worth keeping, or old ones",
+        "stepwell prune --dry-run\n  stepwell prune --older-than 30d",
     ),
     (
         "demo",

@@ -1,0 +1,22 @@
+-- How many runs take_prunable.sql would take one after the other, and with how many steps.
+SELECT count(*), coalesce(sum(steps), 0)
+FROM agent_runs AS r
+WHERE CASE WHEN %(seconds)s::float8 IS NULL THEN status IN ('ok', 'failed') AND keep = ''
+           WHEN status IN ('ok', 'failed')
+           THEN coalesce(finished_at, started_at) < now() - make_interval(secs => %(seconds)s)
+           WHEN status = 'running'
+           THEN greatest(started_at, heartbeat) < now() - make_interval(secs => %(seconds)s)
+                AND (heartbeat IS NULL OR heartbeat < now() - make_interval(secs => %(patience)s))
+                AND ('x' || left(replace(run_id::text, '-', ''), 16))::bit(64)::bigint NOT IN (
+                    SELECT (classid::bigint << 32) | objid::bigint
+                    FROM pg_locks
+                    WHERE locktype = 'advisory' AND objsubid = 1
+                      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+                AND NOT EXISTS (
+                    SELECT FROM (SELECT greatest(s.created_at, s.started_at, s.finished_at) AS seen
+                                 FROM agent_steps AS s
+                                 WHERE s.run_id = r.run_id
+                                 ORDER BY s.step_number DESC
+                                 LIMIT 1) AS last
+                    WHERE last.seen >= now() - make_interval(secs => %(seconds)s))
+           ELSE false END

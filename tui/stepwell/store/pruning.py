@@ -1,0 +1,102 @@
+"""Deleting whole runs, a bounded batch in each transaction, beside recorders and debuggers at work."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import Connection, IsolationLevel
+
+from stepwell.core.liveness import ALIVE_SECONDS
+from stepwell.errors import DatabaseError
+from stepwell.store.queries import query
+
+MOST_RUNS = 100
+MOST_STEPS = 10_000
+"""A transaction deletes no more; a run of more steps has one of its own, for a part of a run would be worse."""
+LOCK_TIMEOUT = "5s"
+"""How long a table may be locked by somebody else until it is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """So many are gone, or would be."""
+
+    runs: int = 0
+    steps: int = 0
+
+    def __add__(self, other: "Pruned") -> "Pruned":
+        return Pruned(self.runs + other.runs, self.steps + other.steps)
+
+
+def count(connection: Connection[Any], older: timedelta | None = None) -> Pruned:
+    """What `prune` would delete as things stand. Raises DatabaseError."""
+    with _refusals():
+        row = connection.execute(query("count_prunable"), _which(older), prepare=False).fetchone()
+    assert row is not None
+    return Pruned(int(row[0]), int(row[1]))
+
+
+def prune(connection: Connection[Any], older: timedelta | None = None) -> Iterator[Pruned]:
+    """Delete the runs that are marked as not worth keeping or, with `older`, all that ended or died so long ago.
+
+    Yields after each commit what it deleted. `connection` is in autocommit. A run that is alive is never taken, nor
+    one that somebody else has locked just now. Raises DatabaseError; what was committed before stays deleted.
+    """
+    connection.isolation_level = IsolationLevel.READ_COMMITTED
+    after: tuple[datetime, UUID] | None = None
+    while True:
+        with _refusals(), connection.transaction():
+            connection.execute(query("bound_locks"), {"lock_timeout": LOCK_TIMEOUT}, prepare=False)
+            taken = _take(connection, older, after)
+            done = _delete(connection, [run_id for run_id, _, free in taken if free])
+        if not taken:
+            return
+        after = taken[-1][1], taken[-1][0]
+        yield done
+
+
+def _take(
+    connection: Connection[Any], older: timedelta | None, after: tuple[datetime, UUID] | None
+) -> list[tuple[UUID, datetime, bool]]:
+    """Runs, when they began, and whether they are ours to delete."""
+    started, run_id = after or (None, None)
+    bounds = {"started": started, "run_id": run_id, "limit": MOST_RUNS, "most_steps": MOST_STEPS}
+    return connection.execute(query("take_prunable"), bounds | _which(older), prepare=False).fetchall()
+
+
+def _delete(connection: Connection[Any], run_ids: list[UUID]) -> Pruned:
+    if not run_ids:
+        return Pruned()
+    chosen = {"run_ids": run_ids}
+    steps = connection.execute(query("delete_steps"), chosen, prepare=False).rowcount
+    runs = connection.execute(query("delete_runs"), chosen, prepare=False).rowcount
+    return Pruned(runs, steps)
+
+
+def _which(older: timedelta | None) -> dict[str, object]:
+    return {"seconds": None if older is None else older.total_seconds(), "patience": ALIVE_SECONDS}
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What the database has against it, in one line with the remedy."""
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as problem:
+        why = problem.diag.message_primary
+        raise DatabaseError(
+            f"{why}; deleting runs takes the role stepwell_pruner (see sql/roles.sql)"
+        ) from problem
+    except psycopg.errors.ReadOnlySqlTransaction as problem:
+        raise DatabaseError("this server takes no writes (a standby?); prune on the primary") from problem
+    except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn) as problem:
+        why = problem.diag.message_primary
+        raise DatabaseError(
+            f"{why}: nothing says here how runs ended; stepwell init makes what is missing"
+        ) from problem
+    except psycopg.errors.LockNotAvailable as problem:
+        raise DatabaseError("a table is locked by somebody else for too long; try again later") from problem
