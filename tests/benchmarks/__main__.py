@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.benchmarks import listing, moving, painting, prompts, recording
+from tests.benchmarks import harmless, listing, moving, painting, prompts, recording
 from tests.benchmarks.harness import Table, durable_server
 
 BENCHMARKS: dict[str, Callable[..., Table]] = {
@@ -16,6 +16,7 @@ BENCHMARKS: dict[str, Callable[..., Table]] = {
     "threads": recording.many_callers,
     "prompts": prompts.prompts,
     "moves": moving.moves,
+    "harmless": harmless.beside_writers,
     "paint": painting.paints,
     "runs": listing.first_page,
 }

@@ -17,6 +17,7 @@ from stepwell.store.connect import connect, resolve
 from stepwell.store.migrate import migrate
 from stepwell.store.queries import sql_folder
 from stepwell.store.transaction import read_snapshot
+from tests.commands.cases import stepwell as command_line
 from tests.store.rows import add_run, add_step, run_id
 
 RUN = run_id(1)
@@ -89,6 +90,16 @@ def test_a_debugger_lists_finds_opens_and_steps(schema_dsn: str, debugger: str) 
     assert replayer.at(2).replay.notes == ()
     runs.close()
     replayer.close()
+
+
+def test_a_debugger_runs_every_command_that_looks(
+    schema_dsn: str, debugger: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_run(schema_dsn, RUN, name="refund", steps=1, finished=1)
+    add_step(schema_dsn, RUN, 1, "state_update", output=Jsonb({"tries": 1}))
+    for words in (["runs"], ["steps", "@last"], ["show", "@last:1"], ["replay", "@last"]):
+        assert command_line(debugger, *words) == 0
+        assert capsys.readouterr().err == ""
 
 
 def test_a_debugger_changes_nothing(schema_dsn: str, debugger: str) -> None:
