@@ -255,3 +255,18 @@ def test_a_step_is_not_named_by_what_is_hidden() -> None:
     assert Redactor(["model", "seed"]).call("gpt-5-mini", None, given, 7)[3] == LEFT_OUT
     assert Redactor(["name"]).call("search", "b", {"name": "ada"}, None)[:2] == ("search", "b")
     assert Redactor([], [scrub]).call(f"for {SECRET}", SECRET, {}, None)[:2] == ("for [word]", "[word]")
+
+
+def test_names_of_what_was_left_out_are_read_off_the_exact_column() -> None:
+    def names(value: object) -> tuple[str, ...]:
+        exact = codec.encode(value).exact
+        return codec.redacted_names(exact and codec.parse(exact))
+
+    assert names(by_name({"x": [1, {"password": 1}, ({"api_key": 2},)], "db_password": {}})) == (
+        "password",
+        "api_key",
+        "db_password",
+    )
+    assert names(by_text([SECRET, "b"])) == ("",)
+    assert names({"note": "[redacted]"}) == ()
+    assert names(by_name(Login(user="ada", password=SECRET))) == ("password",)

@@ -7,6 +7,7 @@ from stepwell.commands import steps
 from stepwell.commands.output import emit, line, pretty
 from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.commands.words import flags, tokens
+from stepwell.core import codec
 from stepwell.core.address import Address, Number, resolve_path
 from stepwell.core.sight import seen
 from stepwell.core.steps import TOOL_CALL, Payload, RunHead, StepHead
@@ -24,6 +25,8 @@ only), and
   address          RUN:STEP, to give to any command
   input, output    as recorded; output is null also where has_output is false
   problem          why input is only a part of a long prompt, in words; or null
+  redacted         {"input", "output"}: names that what the recorder was told to
+                   leave out stands under, "all" for the whole
   seen             of a tool's output, {"step", "characters", "of"}: how much of
                    it stands in the next prompt; or null
 With a path, {"address", "value"}. Numbers keep all their digits; NaN and
@@ -68,8 +71,25 @@ def as_json(world: World, run: RunHead) -> dict[str, object]:
         "input": recorded(payload.input, payload.input_exact),
         "output": output,
         "problem": payload.problem,
+        "redacted": {
+            "input": _redacted(payload.input_exact),
+            "output": _redacted(payload.output_exact),
+        },
         "seen": _seen(output, world.next_prompt) if step.type == TOOL_CALL and step.has_output else None,
     }
+
+
+def _redacted(exact: str | None) -> list[str]:
+    """Names that what was left out stands under."""
+    if exact is None or '"redacted"' not in exact:
+        return []
+    return [name or "all" for name in codec.redacted_names(codec.parse(exact))]
+
+
+def _redacted_words(found: object) -> str:
+    """`password in the input; token in the output`"""
+    parts = found.items() if isinstance(found, dict) else ()
+    return "; ".join(f"{', '.join(names)} in the {where}" for where, names in parts if names)
 
 
 def _seen(output: object, prompt: Payload | None) -> dict[str, int] | None:
@@ -101,6 +121,7 @@ def _print_step(step: StepHead, run: RunHead, value: dict[str, object]) -> None:
         "finish": step.finish_reason,
         "seed": step.seed,
         "seen": _seen_words(value["seen"]),
+        "redacted": _redacted_words(value["redacted"]),
         "flags": ", ".join(flags(step, run, None)),
         "error": step.error,
         "problem": value["problem"] and f"the input below is {value['problem']}",

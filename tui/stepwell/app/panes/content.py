@@ -64,11 +64,16 @@ def content(view: View, world: World, pane: Pane, width: int) -> Content:
 
 
 def _reprs(exact: str | None) -> str:
-    """`; kept as repr: object`, for what could not be kept as it was."""
-    if exact is None or '"opaque"' not in exact:
+    """`; kept as repr: object; redacted: password`, for what could not or was not to be kept as it was."""
+    if exact is None or ('"opaque"' not in exact and '"redacted"' not in exact):
         return ""
-    names = codec.opaque_types(codec.parse(exact))
-    return f"; kept as repr: {clean(', '.join(names))}" if names else ""
+    parsed = codec.parse(exact)
+    words = ""
+    if reprs := codec.opaque_types(parsed):
+        words = f"; kept as repr: {clean(', '.join(reprs))}"
+    if names := codec.redacted_names(parsed):
+        words += f"; redacted: {clean(', '.join(name or 'all' for name in names))}"
+    return words
 
 
 def _input(view: View, world: World, width: int) -> Content:

@@ -17,6 +17,8 @@ Classes are named, never pickled: to decode is to import them and set their reco
 is not kept: an object reached twice comes back as two equal ones.
 """
 
+import re
+
 from stepwell.core.codec.decoder import Decoder, make, show
 from stepwell.core.codec.encoder import MAX_DEPTH, Encoder
 from stepwell.core.codec.ordinary import both_ordinary, canonical_ordinary, encode_ordinary
@@ -44,8 +46,12 @@ __all__ = [
     "opaque_types",
     "parse",
     "rebuild",
+    "redacted_names",
     "view",
 ]
+
+_PLACES = re.compile("[0-9]+(-[0-9]+)?")
+"""How a node of the exact column names items of a list."""
 
 
 def encode(value: object) -> Encoded:
@@ -98,6 +104,22 @@ def opaque_types(exact: object | None) -> tuple[str, ...]:
     heads = exact.get("h") if isinstance(exact, dict) else None
     found = (head for head in heads or () if isinstance(head, list) and head[:1] == ["opaque"])
     return tuple(sorted({str(head[-1]) for head in found}))
+
+
+def redacted_names(exact: object | None) -> tuple[str, ...]:
+    """Names that what was left out stands under, from the parsed `exact` column; an empty text for a whole value."""
+    found: dict[str, None] = {}
+    nodes = [(exact.get("t") if isinstance(exact, dict) else None, "")]
+    while nodes:
+        node, name = nodes.pop()
+        if isinstance(node, dict):
+            inner = [(item, name if _PLACES.fullmatch(key) else key) for key, item in node.items()]
+            nodes += reversed(inner)
+        elif isinstance(node, list) and node[:1] == ["redacted"]:
+            found[name] = None
+        elif isinstance(node, list) and len(node) > 1:
+            nodes.append((node[1], name))
+    return tuple(found)
 
 
 def canonical(value: object) -> str:
