@@ -14,8 +14,9 @@ WITH absent AS (
         SELECT name IS NOT DISTINCT FROM 'shared' AS shared, CASE WHEN name IS DISTINCT FROM 'shared' THEN agent END AS scope,
                coalesce(finished_order, step_number) AS place
         FROM agent_steps
-        WHERE run_id = %(run_id)s AND step_number <= %(through)s AND step_type = 'state_update'
-          AND input #> '{$patch,0,at}' IS NOT NULL
+        WHERE run_id = %(run_id)s AND step_number <= %(through)s
+          -- As in its index. A plain AND would have long inputs of other steps read where that index is not used.
+          AND CASE WHEN step_type = 'state_update' THEN input #> '{$patch,0,at}' IS NOT NULL END
           AND output IS NOT NULL AND step_number <> %(here)s
           AND CASE WHEN finished_order IS NULL OR %(order)s::int IS NULL THEN step_number <= %(number)s
                    ELSE finished_order <= %(order)s END

@@ -1,5 +1,5 @@
 -- The first model call after step %(number)s of the same agent, and each step that its prompt is put together with.
--- Payloads are read of those only: sorting reads none.
+-- Payloads are read of those only: sorting reads none. Of a very large one nothing is: nobody would look through it.
 WITH RECURSIVE absent AS (
     SELECT NULL::jsonb AS input_exact, NULL::text AS agent, NULL::int AS input_base, NULL::int AS input_keep,
            NULL::text AS input_list, NULL::jsonb AS input_removed
@@ -7,7 +7,8 @@ WITH RECURSIVE absent AS (
     SELECT step.*
     FROM absent
     CROSS JOIN LATERAL (
-        SELECT step_number, input::text, input_exact::text, input_base, input_keep, input_list, input_removed::text
+        SELECT step_number, CASE WHEN pg_column_size(input) < 1000000 THEN input END::text,
+               input_exact::text, input_base, input_keep, input_list, input_removed::text
         FROM agent_steps
         WHERE run_id = %(run_id)s AND step_number > %(number)s AND step_type = 'llm_call'
           AND (agent = %(agent)s::text OR (agent IS NULL AND %(agent)s IS NULL))
@@ -27,7 +28,8 @@ WITH RECURSIVE absent AS (
     FROM chain
     CROSS JOIN absent
     CROSS JOIN LATERAL (
-        SELECT step_number, input::text, input_exact::text, input_base, input_keep, input_list, input_removed::text
+        SELECT step_number, CASE WHEN pg_column_size(input) < 1000000 THEN input END::text,
+               input_exact::text, input_base, input_keep, input_list, input_removed::text
         FROM agent_steps
         WHERE run_id = %(run_id)s AND step_number = chain.base AND step_number < chain.number
         ORDER BY id

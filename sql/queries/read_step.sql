@@ -1,4 +1,5 @@
 -- The step itself, the counters that bound its two worlds, and its payloads; of several rows with one number, the first.
+-- A payload that takes more than %(most)s bytes as it is stored is not read; its last two columns say how many it takes.
 SELECT step.*
 FROM (
     SELECT NULL::text AS agent, NULL::text AS name, NULL::int AS parent_step,
@@ -14,9 +15,20 @@ CROSS JOIN LATERAL (
            CASE WHEN error IS NOT NULL
                 THEN concat_ws(': ', error ->> 'type', nullif(error ->> 'message', '')) END AS error,
            tokens_in, tokens_out, finish_reason, finished_before, started_before,
-           input::text, input_exact::text, input_base, input_keep, input_list, input_removed::text,
-           output::text, output_exact::text, error::text AS error_text
+           CASE WHEN given.read THEN input END::text, CASE WHEN given.read THEN input_exact END::text,
+           input_base, input_keep, input_list, input_removed::text,
+           CASE WHEN gave.read THEN output END::text, CASE WHEN gave.read THEN output_exact END::text,
+           error::text AS error_text,
+           CASE WHEN NOT given.read THEN given.bytes END, CASE WHEN NOT gave.read THEN gave.bytes END
     FROM agent_steps
+    CROSS JOIN LATERAL (
+        SELECT bytes, bytes <= %(most)s AS read
+        FROM (SELECT coalesce(pg_column_size(input), 0) + coalesce(pg_column_size(input_exact), 0)) AS stored (bytes)
+    ) AS given
+    CROSS JOIN LATERAL (
+        SELECT bytes, bytes <= %(most)s AS read
+        FROM (SELECT coalesce(pg_column_size(output), 0) + coalesce(pg_column_size(output_exact), 0)) AS stored (bytes)
+    ) AS gave
     WHERE run_id = %(run_id)s AND step_number = %(number)s
     ORDER BY id
     LIMIT 1

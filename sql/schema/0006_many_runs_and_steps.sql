@@ -8,6 +8,6 @@ CREATE INDEX IF NOT EXISTS agent_runs_name ON agent_runs (name, started_at DESC,
 
 -- States that were recorded whole, for the fold to begin at.
 CREATE INDEX IF NOT EXISTS agent_steps_whole_state ON agent_steps (run_id, step_number)
-    WHERE step_type = 'state_update' AND input #> '{$patch,0,at}' IS NOT NULL;
+    WHERE CASE WHEN step_type = 'state_update' THEN input #> '{$patch,0,at}' IS NOT NULL END;
 
 INSERT INTO stepwell_migrations (version) VALUES (6) ON CONFLICT DO NOTHING;

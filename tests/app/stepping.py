@@ -50,9 +50,9 @@ class CountingMover(Mover):
 
     moves = 0
 
-    def move(self, number: int, moment: Moment) -> Moved:
+    def move(self, number: int, moment: Moment, *, whole: bool = False) -> Moved:
         self.moves += 1
-        return super().move(number, moment)
+        return super().move(number, moment, whole=whole)
 
 
 class Debugging:

@@ -46,8 +46,9 @@ class Mover:
         self._steps = self._replayer.heads(details=False)
         return Opened(self._run, self._steps, self._replayer.where(), self._replayer.caution)
 
-    def move(self, number: int, moment: Moment) -> Moved:
-        world = self._replayer.at(number, moment)
+    def move(self, number: int, moment: Moment, *, whole: bool = False) -> Moved:
+        """`whole`: with payloads of any size."""
+        world = self._replayer.at(number, moment, whole=whole)
         return Moved(world, sight_of(world))
 
     def search(self, text: str) -> Found:

@@ -43,6 +43,14 @@ class View:
     polled: datetime | None = None
 
     @property
+    def unread(self) -> int | None:
+        """Bytes as stored of the chosen pane's value, where that was too large to be read on a move."""
+        payload = None if self.world is None or self.stale else self.world.payload
+        if payload is None or self.pane not in (Pane.INPUT, Pane.OUTPUT):
+            return None
+        return payload.input_unread if self.pane is Pane.INPUT else payload.output_unread
+
+    @property
     def stale(self) -> bool:
         """Whether the world shown is not yet that of the cursor."""
         step = self.timeline.current

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if address.step is None:
         raise UsageError(f"which step of {address.run}? stepwell show {address.run}:17")
     with opened(target_of(args), address.run) as (head, replayer):
-        world = replayer.at(step_at(head, replayer, address.step).number)
+        world = replayer.at(step_at(head, replayer, address.step).number, whole=True)
     value = as_json(world, head)
     if address.path is not None:
         here = Address(head.run_id.hex, Number(world.number), address.path)

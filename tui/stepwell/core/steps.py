@@ -140,3 +140,6 @@ class Payload:
     """Of an input that is stored as a difference: its row, then the base of each one before."""
     problem: str | None = None
     """Why `input` is not the whole of such an input, in words; None where it is."""
+    input_unread: int | None = None
+    """Bytes as stored of an input that was too large to be read, and is None for that; None where it was read."""
+    output_unread: int | None = None

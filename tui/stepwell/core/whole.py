@@ -87,9 +87,11 @@ class LongPayload(Payload):
         output: str | None = None,
         output_exact: str | None = None,
         error: str | None = None,
+        output_unread: int | None = None,
     ) -> None:
         """`chain` is the row itself, then the base of each one before."""
         values = {"number": chain[0].number, "output": output, "output_exact": output_exact, "error": error}
+        values |= {"input_unread": None, "output_unread": output_unread}
         for name, value in (values | {"chain": chain}).items():
             object.__setattr__(self, name, value)
 
@@ -115,9 +117,12 @@ def payload(
     output: str | None = None,
     output_exact: str | None = None,
     error: str | None = None,
+    input_unread: int | None = None,
+    output_unread: int | None = None,
 ) -> Payload:
     """The payload of the step whose row is the first of `chain`; the others are those it is a difference to."""
     own = chain[0]
-    if own.base is not None:
-        return LongPayload(tuple(chain), output, output_exact, error)
-    return Payload(own.number, own.plain, output, own.exact, output_exact, error)
+    if own.base is not None and input_unread is None:
+        return LongPayload(tuple(chain), output, output_exact, error, output_unread)
+    unread = {"input_unread": input_unread, "output_unread": output_unread}
+    return Payload(own.number, own.plain, output, own.exact, output_exact, error, **unread)

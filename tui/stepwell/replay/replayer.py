@@ -20,7 +20,7 @@ from stepwell.store.heads import read_heads
 from stepwell.store.pulses import Pulse, read_pulses
 from stepwell.store.reader import Reader
 from stepwell.store.transaction import Report
-from stepwell.store.worlds import Bounds, Parts, StateRow, read_parts, read_step
+from stepwell.store.worlds import EVERYTHING, MOST_STORED, Bounds, Parts, StateRow, read_parts, read_step
 
 T = TypeVar("T")
 
@@ -83,14 +83,16 @@ class Replayer:
         """Numbers of the steps where `text` first appears (`core.search`). Reads every payload of the run."""
         return list(first_appearances(self._read(lambda c: reading.search_steps(c, self.run_id, text))[0]))
 
-    def at(self, number: int, moment: Moment = Moment.AFTER) -> World:
+    def at(self, number: int, moment: Moment = Moment.AFTER, *, whole: bool = False) -> World:
         """The world of step `number`. Rolled back before it returns. Raises NotFoundError for no such step.
+
+        Unless `whole`, a payload of many megabytes is not read, and says so (`Payload.input_unread`).
 
         Raises DatabaseError where the database cannot be read even after reconnecting once.
         """
         started = self._clock()
         try:
-            (head, parts), report = self._read(lambda c: _read_world(c, self.run_id, number, moment))
+            (head, parts), report = self._read(lambda c: _read_world(c, self.run_id, number, moment, whole))
         except NotFoundError:
             self.run()  # says so where it is the whole run that is gone
             raise
@@ -111,9 +113,9 @@ class Replayer:
 
 
 def _read_world(
-    connection: psycopg.Connection, run_id: UUID, number: int, moment: Moment
+    connection: psycopg.Connection, run_id: UUID, number: int, moment: Moment, whole: bool
 ) -> tuple[StepHead, Parts]:
-    head, counters, payload = read_step(connection, run_id, number)
+    head, counters, payload = read_step(connection, run_id, number, EVERYTHING if whole else MOST_STORED)
     done = moment is Moment.AFTER and not head.in_doubt
     bounds = Bounds(
         through=max(number, counters.started_before or 0) if done else number,

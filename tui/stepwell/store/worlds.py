@@ -14,6 +14,10 @@ from stepwell.errors import NotFoundError
 from stepwell.store.queries import query
 from stepwell.store.reading import Row, step_head, stored_rows
 
+MOST_STORED = 4_000_000
+"""Bytes of a payload, compressed as it is stored, up to which a move reads it: some 25 MB of text."""
+EVERYTHING = 2**31 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -60,20 +64,21 @@ class Parts:
 
 
 def read_step(
-    connection: psycopg.Connection, run_id: UUID, number: int
+    connection: psycopg.Connection, run_id: UUID, number: int, most: int = MOST_STORED
 ) -> tuple[StepHead, Counters, Payload]:
     """One step, and the counters of its row; its input as it is stored.
 
-    Raises NotFoundError where the run has no such step.
+    A payload that takes more than `most` bytes as it is stored is not read. Raises NotFoundError where the run
+    has no such step.
     """
     with connection.cursor() as cursor:
         row = cursor.execute(
-            query("read_step"), {"run_id": run_id, "number": number}, prepare=False
+            query("read_step"), {"run_id": run_id, "number": number, "most": most}, prepare=False
         ).fetchone()
     if row is None:
         raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
-    *head, finished_before, started_before = row[:-9]
-    given, gave = row[-9:-3], row[-3:]
+    *head, finished_before, started_before = row[:-11]
+    given, gave = row[-11:-5], row[-5:]
     return (
         step_head(*head),
         Counters(finished_before, started_before),
@@ -101,13 +106,19 @@ def read_parts(
         prompt = chain
     reply = replies.fetchone() if replies else None
     return Parts(
-        payload=payload([*own.chain, *chain], own.output, own.output_exact, own.error) if own.chain else own,
+        payload=_whole(own, chain) if own.chain else own,
         states=[StateRow._make(row) for row in states.fetchall()],
         answers=answers.fetchall(),
         prompt=payload(prompt) if prompt else None,
         reply=Payload(reply["step_number"], None, reply["output"], None, reply["output_exact"])
         if reply
         else None,
+    )
+
+
+def _whole(own: Payload, bases: list[Stored]) -> Payload:
+    return payload(
+        [*own.chain, *bases], own.output, own.output_exact, own.error, output_unread=own.output_unread
     )
 
 

@@ -35,6 +35,7 @@ from stepwell.app.present import (
 )  # fmt: skip
 from stepwell.app.view import View
 from stepwell.core import codec
+from stepwell.core.address import Address, Number
 from stepwell.core.prompts import kept_messages, messages_of, new_messages, settings_of
 from stepwell.core.sight import Sight
 from stepwell.core.state import patch_of
@@ -81,6 +82,8 @@ def _input(view: View, world: World, width: int) -> Content:
     label = clean(step.name or step.type) + _reprs(payload.input_exact)
     if payload.problem is not None:
         return Content(f"{label}, not whole", _not_whole(payload, width))
+    if payload.input_unread is not None:
+        return _unread(view, label, payload.input_unread, width)
     if payload.input is None:
         return Content(label, note("no input recorded", width))
     if Pane.INPUT in view.raw:
@@ -91,12 +94,21 @@ def _input(view: View, world: World, width: int) -> Content:
         return _prompt(view, world, given, label, width)
     if step.type == TOOL_CALL:
         asked = asked_by(world)
-        same = _same_calls(view)
+        same = same_calls(view)
         label += f", asked by {asked}" if asked is not None else ""
         return Content(label, _followed(arguments_document(given, width), same, Role.DIM, width))
     if step.type == STATE_UPDATE and patch_of(given) is not None and world.moment is Moment.AFTER:
         return Content(f"{label}, what changed", changes_document(world.changed, width))
     return Content(label, document(payload.input, payload.input_exact, width))
+
+
+def _unread(view: View, label: str, stored: int, width: int) -> Content:
+    """In place of a value that moves leave alone, so that a step past it takes no longer than past another."""
+    step = view.timeline.current
+    address = Address(view.short_id, Number(step.number if step else None))
+    words = f"it takes {size(stored)} compressed: too large to be read on each move. x reads it, and then"
+    words += f" v and Y take it; stepwell show {address} prints it."
+    return Content(f"{label}, not read".removeprefix(", "), note(words, width))
 
 
 def _not_whole(payload: Payload, width: int) -> Document:
@@ -140,7 +152,7 @@ def _kept(given: object, payload: Payload, previous: Payload | None) -> int:
     return new_messages(value(previous.input or "null", previous.input_exact), given)
 
 
-def _same_calls(view: View) -> str:
+def same_calls(view: View) -> str:
     """`same arguments and result as 5, 7, 9`"""
     timeline = view.timeline
     own = timeline.steps.numbers[timeline.cursor]
@@ -159,6 +171,8 @@ def _output(view: View, world: World, width: int) -> Content:
         return Content("not there yet", note("what it gave came after this moment; a shows it", width))
     if payload.error is not None:
         return Content("raised", _error(payload, width, raw=Pane.OUTPUT in view.raw))
+    if payload.output_unread is not None:
+        return _unread(view, "", payload.output_unread, width)
     if payload.output is None:
         return _unfinished(view, world, width)
     if step.type == STATE_UPDATE and Pane.OUTPUT not in view.raw and patch_of(_given(world)) is not None:

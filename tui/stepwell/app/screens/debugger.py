@@ -136,7 +136,7 @@ class DebuggerScreen(SearchingScreen):
         self.apply(scrolls[how]())
 
     def action_switch(self, what: str) -> None:
-        if self.view is not None:
+        if self.view is not None and not (what == "raw" and self.read_whole()):
             self.show(toggle(self.view, what))
 
     def action_follow(self) -> None:
@@ -156,12 +156,12 @@ class DebuggerScreen(SearchingScreen):
             return
         if what == "address":
             self.say(copy_shown(self.app, address_text(view)))
-        elif view.world is not None and not view.stale:
+        elif view.world is not None and not view.stale and not self.read_whole():
             self.say(copy_from(self.app, value_text(view, view.world)))
 
     def action_pager(self) -> None:
         view = self.view
-        if view is not None and not view.stale:
+        if view is not None and not view.stale and not self.read_whole():
             self.say(page(self.app, pane_lines(view, self.size.width), os.environ))
 
     def action_breakpoints(self) -> None:
