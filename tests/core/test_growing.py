@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwell.core.breakpoints import Breakpoint, Condition, OnError, OnLap, OnName, OnType
@@ -88,6 +88,7 @@ def every_fold(timeline: Timeline) -> list[Fold]:
     return sorted([*loops, *parents], key=lambda fold: (fold.kind, fold.number))
 
 
+@settings(deadline=None)
 @given(swarms(), st.data(), st.sampled_from(["ok", "died", "running"]))
 def test_a_timeline_that_has_grown_is_one_built_anew(
     steps: list[StepHead], data: st.DataObject, status: str
@@ -111,6 +112,7 @@ def test_a_timeline_that_has_grown_is_one_built_anew(
     assert look(timeline) == look(anew)
 
 
+@settings(deadline=None)
 @given(swarms(), st.data(), st.booleans())
 def test_rows_marks_and_laps_are_what_looking_at_each_step_finds(
     steps: list[StepHead], data: st.DataObject, running: bool

@@ -1,6 +1,7 @@
 """Names of moves, as bindings use them, to pure moves on a timeline."""
 
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
 
 from stepwell.core import moves
 from stepwell.core.folding import parent_fold
@@ -74,24 +75,29 @@ MOVES: dict[str, Callable[[Timeline, int | None], Move]] = {
 """Each takes the timeline and the count typed before the key, None for none."""
 
 
-def search_hit(
-    timeline: Timeline, numbers: tuple[int, ...], *, forwards: bool, from_here: bool = False
-) -> Move:
-    """To the next of the steps that a search found; past the last it goes on at the first, and says so.
+def hits_in(timeline: Timeline, numbers: Iterable[int]) -> tuple[int, ...]:
+    """Of the steps that a search found those of this timeline, and those that it will yet grow to, in order."""
+    last = timeline.steps.numbers[-1] if timeline.steps else -1
+    found = sorted(set(numbers))
+    return tuple(
+        [number for number in found if number > last or timeline.outline.index_of(number) is not None]
+    )
+
+
+def search_hit(timeline: Timeline, hits: Sequence[int], *, forwards: bool, from_here: bool = False) -> Move:
+    """To the next of `hits_in`; past the last it goes on at the first, and says so.
 
     `from_here`: the step at the cursor counts, as it does for the first hit.
     """
-    indexes = sorted(
-        index for number in set(numbers) if (index := timeline.outline.index_of(number)) is not None
-    )
-    if not indexes:
+    numbers = timeline.steps.numbers
+    there = bisect_right(hits, numbers[-1]) if numbers else 0
+    if not there:
         return Move(timeline, "not found")
-    here = timeline.cursor
-    if forwards:
-        ahead = [index for index in indexes if index > here or (from_here and index == here)]
-        target = ahead[0] if ahead else indexes[0]
-    else:
-        ahead = [index for index in indexes if index < here]
-        target = ahead[-1] if ahead else indexes[-1]
-    wrapped = "" if ahead else ", went round"
-    return moves.go_to_index(timeline, target, f"hit {indexes.index(target) + 1} of {len(indexes)}{wrapped}")
+    side = bisect_left if from_here or not forwards else bisect_right
+    at = side(hits, timeline.cursor, 0, there, key=lambda number: bisect_left(numbers, number)) - (
+        not forwards
+    )
+    wrapped = "" if 0 <= at < there else ", went round"
+    index = timeline.outline.index_of(hits[at % there])
+    words = f"hit {at % there + 1} of {there}{wrapped}"
+    return Move(timeline, words) if index is None else moves.go_to_index(timeline, index, words)

@@ -55,9 +55,9 @@ class Ints:
     def where(self, number: int) -> "array[int]":
         """The indexes at which the number stands."""
         if self.values is None:
-            return array("q")
-        found = array("q", compress(range(self.size), map(number.__eq__, self.values)))
-        return array("q", compress(found, map(self.mask.__getitem__, found)))
+            return array("i")
+        found = array("i", compress(range(self.size), map(number.__eq__, self.values)))
+        return array("i", compress(found, map(self.mask.__getitem__, found)))
 
     @staticmethod
     def joined(columns: Sequence["Ints"], pieces: Sequence[Piece]) -> "Ints":
@@ -195,7 +195,7 @@ def neither(*masks: bytes) -> bytes:
 
 def positions(mask: bytes) -> "array[int]":
     """Where a mask is not 0."""
-    return array("q", compress(range(len(mask)), mask))
+    return array("i", compress(range(len(mask)), mask))
 
 
 _ALL = bytes([0, *[255] * (_SMALL - 1)])

@@ -1,6 +1,6 @@
 """A whole run in a line or a few: a cell a step, or the worst of several steps."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from stepwell.core.outline import ERROR, IN_DOUBT, RUNNING, Outline
@@ -23,7 +23,8 @@ def draw_strip(outline: Outline, cursor: int, width: int) -> str:
     Where there are more steps than cells, a cell shows the worst mark of its steps, else their most
     frequent letter.
     """
-    return "".join(_cells(outline.marks, cursor, width))
+    cells = _drawn(outline, "strip", width, lambda: outline.marks)
+    return _with_cursor(cells, cursor, len(outline.steps))
 
 
 def draw_lanes(outline: Outline, cursor: int, width: int, limit: int = 4) -> tuple[Lane, ...]:
@@ -38,17 +39,33 @@ def draw_lanes(outline: Outline, cursor: int, width: int, limit: int = 4) -> tup
     chosen = agents[:limit]
     if own not in chosen:
         chosen[-1] = own
-    return tuple(
-        Lane(agent, "".join(_cells(outline.agent_marks(agent), cursor if agent == own else -1, width)))
-        for agent in chosen
-    )
+    return tuple([_lane(outline, agent, cursor if agent == own else None, width) for agent in chosen])
 
 
-def _cells(marks: str, cursor: int, width: int) -> Iterator[str]:
+def _lane(outline: Outline, agent: str | None, cursor: int | None, width: int) -> Lane:
+    cells = _drawn(outline, ("lane", agent), width, lambda: outline.agent_marks(agent))
+    return Lane(agent, cells if cursor is None else _with_cursor(cells, cursor, len(outline.steps)))
+
+
+def _drawn(outline: Outline, what: object, width: int, marks: Callable[[], str]) -> str:
+    """The cells without the cursor, drawn once: where it stands is all that a move changes."""
+    if (what, width) not in outline.drawn:
+        outline.drawn[what, width] = "".join(_cells(marks(), width))
+    return outline.drawn[what, width]
+
+
+def _with_cursor(cells: str, cursor: int, steps: int) -> str:
+    if not cells:
+        return cells
+    at = ((cursor + 1) * len(cells) - 1) // steps
+    return cells[:at] + CURSOR + cells[at + 1 :]
+
+
+def _cells(marks: str, width: int) -> Iterator[str]:
     count = min(len(marks), max(width, 0))
     for cell in range(count):
         begin, end = cell * len(marks) // count, (cell + 1) * len(marks) // count
-        yield CURSOR if begin <= cursor < end else _worst(marks[begin:end])
+        yield _worst(marks[begin:end])
 
 
 def _worst(marks: str) -> str:

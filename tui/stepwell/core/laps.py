@@ -80,7 +80,7 @@ class Scan:
         return Scan(self.calls[:kept] + calls, everything, (*cycles, *found), remembered)
 
 
-EMPTY = Scan(array("q"), array("q"))
+EMPTY = Scan(array("i"), array("q"))
 
 
 def _cycles(hashes: "array[int]", start: int, memo: Memo) -> tuple[list[Cycle], tuple[tuple[int, int], ...]]:
@@ -160,7 +160,7 @@ class Laps:
         for agent, own in by_agent.items():
             known = EMPTY if former is None else former.scans.get(agent, EMPTY)
             new = own[bisect_left(own, start) :]
-            calls = array("q", compress(new, map(steps.calls.__getitem__, new)))
+            calls = array("i", compress(new, map(steps.calls.__getitem__, new)))
             values = steps.call_hash.values
             hashes = array("q") if values is None else array("q", map(values.__getitem__, calls))
             scans[agent] = known.grown(calls, hashes, start)
@@ -205,13 +205,13 @@ class Laps:
     @cached_property
     def starts(self) -> "array[int]":
         """Indexes of the first call of every lap, in order."""
-        return array("q", sorted(chain.from_iterable(
+        return array("i", sorted(chain.from_iterable(
             scan.calls[cycle.at : cycle.end : cycle.period] for scan in self.scans.values() for cycle in scan.cycles
         )))  # fmt: skip
 
     def opening(self, lap: int) -> "array[int]":
         """Indexes of the first call of that lap of every loop that has so many."""
-        return array("q", sorted(
+        return array("i", sorted(
             scan.calls[cycle.at + (lap - 1) * cycle.period]
             for scan in self.scans.values() for cycle in scan.cycles if 0 < lap <= cycle.laps
         ))  # fmt: skip
@@ -242,13 +242,13 @@ def by_agent(
     agents = steps.agent.distinct()
     if len(agents) < 2:
         return {agent: range(len(steps)) for agent in agents}
-    found = {agent: array("q") for agent in agents}
+    found = {agent: array("i") for agent in agents}
     if former is None:
         start = 0
     else:
         for agent, own in former.items():
             if agent in found:
-                found[agent] = array("q", own[: bisect_left(own, start)])
+                found[agent] = array("i", own[: bisect_left(own, start)])
     lists = [found.get(word) for word in steps.agent.words]
     for index, code in enumerate(steps.agent.codes[start:], start):
         if (indexes := lists[code]) is not None:

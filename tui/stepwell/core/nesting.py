@@ -38,14 +38,14 @@ class Nesting:
 
 def nesting(steps: Heads, former: Nesting | None = None, start: int = 0) -> Nesting:
     """What is known of the steps before `start` from `former` is not looked at again."""
-    nested = former.nested[: bisect_left(former.nested, start)] if former and start else array("q")
+    nested = former.nested[: bisect_left(former.nested, start)] if former and start else array("i")
     known = positions(steps.parent.mask[start:])
     if not nested and not known:
-        return Nesting(array("q"), array("q"), array("q"))
-    parents = former.parents[:start] if former and former.parents else array("q", [-1]) * start
-    depths = former.depths[:start] if former and former.depths else array("q", bytes(8 * start))
-    parents.extend(array("q", [-1]) * (len(steps) - start))
-    depths.extend(array("q", bytes(8 * (len(steps) - start))))
+        return Nesting(array("i"), array("i"), array("i"))
+    parents = former.parents[:start] if former and former.parents else array("i", [-1]) * start
+    depths = former.depths[:start] if former and former.depths else array("i", bytes(4 * start))
+    parents.extend(array("i", [-1]) * (len(steps) - start))
+    depths.extend(array("i", bytes(4 * (len(steps) - start))))
     for place in known:
         index = place + start
         number = steps.parent[index]

@@ -12,7 +12,7 @@ from stepwell.core.columns import either, overlaid, positions
 from stepwell.core.heads import Heads
 from stepwell.core.laps import Laps, Place, by_agent
 from stepwell.core.nesting import Nesting, nesting
-from stepwell.core.spans import Spans, spans
+from stepwell.core.spans import NO_SPANS, Spans, spans
 from stepwell.core.steps import Loop
 from stepwell.core.times import Times, times
 
@@ -30,6 +30,9 @@ class Outline:
     running: bool = False
     _hits: dict[Condition, "array[int]"] = field(default_factory=dict, init=False, repr=False)
     _lanes: dict[str | None, Spans] = field(default_factory=dict, init=False, repr=False)
+    _calls: dict[tuple[int, int], list[int]] = field(default_factory=dict, init=False, repr=False)
+    drawn: dict[object, str] = field(default_factory=dict, init=False, repr=False)
+    """What `lanes` has drawn of these steps."""
 
     def grown(self, steps: Heads, running: bool, start: int) -> "Outline":
         """Of the run with these steps, the same before `start`: what was worked out of those is carried over."""
@@ -99,8 +102,10 @@ class Outline:
         call, agent = steps.call_hash[index], steps.agent.codes[index]
         if call is None:
             return []
-        same = [other for other in steps.call_hash.where(call) if steps.agent.codes[other] == agent]
-        return [steps.numbers[other] for other in same if steps.numbers[other] != own]
+        if (call, agent) not in self._calls:
+            same = [other for other in steps.call_hash.where(call) if steps.agent.codes[other] == agent]
+            self._calls[call, agent] = [steps.numbers[other] for other in same]
+        return [number for number in self._calls[call, agent] if number != own]
 
     @cached_property
     def faults(self) -> "array[int]":
@@ -159,7 +164,7 @@ class Outline:
             marks = overlaid(marks, self.steps.in_doubt, self.letters.encode())
         return overlaid(found.line, self.steps.agent.is_(agent), marks).decode()
 
-    def _spans(self, agent: str | None, former: Spans | None = None, start: int = 0) -> Spans:
+    def _spans(self, agent: str | None, former: Spans = NO_SPANS, start: int = 0) -> Spans:
         own, running = self.by_agent[agent], self.running
         return spans(self.steps, self.times, own, running=running, former=former, start=start)
 

@@ -2,14 +2,16 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import accumulate, compress
+from operator import gt
 
 from stepwell.core.heads import Heads
 from stepwell.core.times import Times
 
 EMPTY, SPAN = ".", "="
+_NEVER = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,50 +20,55 @@ class Spans:
 
     line: bytes
     ends: "array[int]"
+    farthest: "array[int]"
+    """For each of its steps how far it or one before it spans."""
+
+
+NO_SPANS = Spans(b"", array("i"), array("i"))
 
 
 def spans(
-    steps: Heads,
-    times: Times,
-    own: Sequence[int],
-    *,
-    running: bool,
-    former: Spans | None = None,
-    start: int = 0,
+    steps: Heads, times: Times, own: Sequence[int], *, running: bool, former: Spans = NO_SPANS, start: int = 0
 ) -> Spans:
     """Of the agent whose steps are `own`.
 
     A step spans to the last one that began before it had finished; in a run still `running`, one in doubt to
     the end. What is known of the steps before `start` from `former` is not worked out again.
     """
-    ends, kept = array("q"), 0
-    if former is not None:
-        kept, reached = bisect_left(own, start), len(former.line)
-        ends = former.ends[:kept]
-        for place in compress(range(kept), map(reached.__le__, ends)):
-            ends[place] = next(_ends(steps, times, own[place : place + 1], running))
+    kept, reached = bisect_left(own, start), len(former.line)
+    ends = former.ends[:kept]
+    first = bisect_left(former.farthest, min(start + 1, reached), 0, kept)
+    for place in range(first, kept):
+        if ends[place] >= reached:
+            ends[place] = _ends(steps, times, own[place : place + 1], running)[0]
     ends.extend(_ends(steps, times, own[kept:], running))
-    known = former.line[:start] if former is not None else b""
-    line = bytearray(known + EMPTY.encode() * (len(steps) - len(known)))
-    for place in compress(range(len(own)), map(len(known).__lt__, ends)):
-        begin, end = max(own[place] + 1, len(known)), ends[place]
-        if begin < end:
-            line[begin:end] = SPAN.encode() * (end - begin)
-    return Spans(bytes(line), ends)
+    line = bytearray(former.line[:start].ljust(len(steps), EMPTY.encode()))
+    for place in compress(range(first, len(own)), map(gt, ends[first:], map((1).__add__, own[first:]))):
+        begin, end = max(own[place] + 1, start), ends[place]
+        line[begin:end] = SPAN.encode() * (end - begin)
+    farthest = former.farthest[:first]
+    farthest.extend(accumulate(ends[first:], max, initial=farthest[-1] if farthest else 0))
+    del farthest[first]  # the initial one
+    return Spans(bytes(line), ends, farthest)
 
 
-def _ends(steps: Heads, times: Times, own: Sequence[int], running: bool) -> Iterator[int]:
+def _ends(steps: Heads, times: Times, own: Sequence[int], running: bool) -> "array[int]":
     """For each of these steps the index after the last one that it spans, at least the one after its own."""
-    finished, known = steps.finished.values, steps.finished.mask
-    complete = finished is not None and len(times.values) == len(steps)
-    for index in own:
-        if running and steps.in_doubt[index]:
-            yield len(steps)
-        elif finished is None or not complete or not known[index] or index + 1 == len(steps):
-            yield index + 1
-        elif times.by_row:
-            later = times.values[index + 1] < finished[index]
-            yield times.before(finished[index], index + 1) if later else index + 1
-        else:
-            before = times.before(finished[index])
-            yield max(times.indexes[before - 1] + 1 if before else 0, index + 1)
+    finished, began, size = steps.finished.values, times.values, len(steps)
+    found = array("i", map((1).__add__, own))
+    places: Iterable[int] = ()
+    if finished is not None and len(began) == size:
+        places = range(len(own))
+        if times.by_row:  # then most span nothing, which is soon seen
+            after = began[1:]
+            after.append(_NEVER)
+            places = compress(places, map(gt, map(finished.__getitem__, own), map(after.__getitem__, own)))
+    for place in places:
+        index = own[place]
+        time = steps.finished[index]
+        if time is not None:
+            found[place] = max(index + 1, times.reach(time, index + 1))
+    if running:
+        for place in compress(range(len(own)), map(steps.in_doubt.__getitem__, own)):
+            found[place] = size
+    return found

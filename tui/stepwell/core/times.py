@@ -23,9 +23,16 @@ class Times:
         """Whether every step has a time, none before that of the step before it."""
         return isinstance(self.indexes, range)
 
-    def before(self, time: int, at_least: int = 0) -> int:
-        """How many steps began before that; of these `at_least` are known to have."""
-        return bisect_left(self.values, time, at_least)
+    def before(self, time: int) -> int:
+        """How many steps began before that."""
+        return bisect_left(self.values, time)
+
+    def reach(self, time: int, known: int) -> int:
+        """The index after the last of these steps, 0 for none; by row, `known` steps are known to be among them."""
+        if self.by_row:
+            return bisect_left(self.values, time, known)
+        before = self.before(time)
+        return self.indexes[before - 1] + 1 if before else 0
 
 
 def times(steps: Heads, former: Times | None = None, start: int = 0) -> Times:
@@ -38,4 +45,4 @@ def times(steps: Heads, former: Times | None = None, start: int = 0) -> Times:
         return Times(began.values, range(len(steps)))
     values = began.values
     order = sorted(positions(began.mask), key=values.__getitem__)
-    return Times(array("q", map(values.__getitem__, order)), array("q", order))
+    return Times(array("q", map(values.__getitem__, order)), array("i", order))

@@ -8,7 +8,7 @@ from stepwell.app.finding import Finder, Place, find
 from stepwell.app.memory import Memory
 from stepwell.app.messages import Found
 from stepwell.app.mover import Mover
-from stepwell.app.moving import search_hit
+from stepwell.app.moving import hits_in, search_hit
 from stepwell.app.present import count
 from stepwell.app.screens.replaying import ReplayingScreen, Start
 from stepwell.app.view import View
@@ -79,8 +79,8 @@ class SearchingScreen(ReplayingScreen):
         if self.view is None:
             return
         self._text = message.text
-        self.view = replace(self.view, hits=message.numbers, mark="")
-        if message.numbers:
+        self.view = replace(self.view, hits=hits_in(self.view.timeline, message.numbers), mark="")
+        if self.view.hits:
             self._to_hit(self.view, forwards=True, from_here=True)
         else:
             self.say(f"not found: {message.text}")

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from stepwell.app.finding import PANES as SEARCHED
 from stepwell.app.geometry import Geometry, Pane, divide
 from stepwell.app.panes.bars import keys_line, status_line, title_line
-from stepwell.app.panes.content import content
+from stepwell.app.panes.content import content, same_calls
 from stepwell.app.panes.heading import heading_line
 from stepwell.app.panes.strip import strip_lines, strip_rows
 from stepwell.app.panes.timeline import timeline_lines
@@ -190,7 +190,8 @@ class Board(Widget):
                 pane in view.raw,
                 *((view.diff, view.whole) if pane is Pane.INPUT else ()),
             )
-            made_from = (subject, width, view.zoomed, view.timeline.running, view.timeline.outline)
+            around = same_calls(view) if pane is Pane.INPUT else ""
+            made_from = (subject, width, view.zoomed, view.timeline.run.status, around)
             if self._shown.get(pane) != made_from:
                 top = self._top(pane) if self._subjects.get(pane) == subject else None
                 self._shown[pane], self._subjects[pane] = made_from, subject
