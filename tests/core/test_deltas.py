@@ -16,7 +16,7 @@ from tests.core import codec_values as made
 from tests.core.prompt_sequences import PAD, Taken, decoded, payloads, sequences, viewed
 
 brief = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-long = settings(brief, max_examples=3000)
+long = settings(brief, max_examples=600)
 SYSTEM = {"role": "system", "content": PAD}
 anything = made.json_shaped | made.values
 some_objects = st.builds(made.Tool, name=st.just("t"), arguments=made.text) | st.builds(

@@ -20,7 +20,7 @@ from tests.core.prompt_sequences import PAD, Taken, decoded, sequences
 
 SYSTEM: dict[str, object] = {"role": "system", "content": PAD}
 few = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
-more = settings(few, max_examples=300)
+more = settings(few, max_examples=60)
 
 
 def said(count: int) -> list[Any]:
