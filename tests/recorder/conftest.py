@@ -1,6 +1,7 @@
 """A recorder on a database of the test's own, and a way to look at what it wrote."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -34,22 +35,23 @@ def connection(schema_dsn: str) -> Iterator[psycopg.Connection[Row]]:
         yield connection
 
 
+def steps_of(connection: psycopg.Connection[Row], run_id: UUID) -> list[Row]:
+    """The committed steps of a run by number; `given` and `got` are the payloads as Python values."""
+    rows = connection.execute(
+        "SELECT *, input::text AS input, output::text AS output, input_exact::text AS input_exact,"
+        " output_exact::text AS output_exact FROM agent_steps WHERE run_id = %s ORDER BY step_number",
+        (run_id,),
+    ).fetchall()
+    for row in rows:
+        row["given"] = exact(row, "input")
+        row["got"] = None if row["output"] is None else exact(row, "output")
+    return rows
+
+
 @pytest.fixture
 def steps(connection: psycopg.Connection[Row]) -> Look:
-    """The committed steps of a run by number; `given` and `got` are the payloads as Python values."""
-
-    def look(run_id: UUID) -> list[Row]:
-        rows = connection.execute(
-            "SELECT *, input::text AS input, output::text AS output, input_exact::text AS input_exact,"
-            " output_exact::text AS output_exact FROM agent_steps WHERE run_id = %s ORDER BY step_number",
-            (run_id,),
-        ).fetchall()
-        for row in rows:
-            row["given"] = exact(row, "input")
-            row["got"] = None if row["output"] is None else exact(row, "output")
-        return rows
-
-    return look
+    """`steps_of` in this test's database."""
+    return partial(steps_of, connection)
 
 
 @pytest.fixture

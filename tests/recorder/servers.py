@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 import signal
+import time
 from pathlib import Path
 
 from psycopg.conninfo import make_conninfo
@@ -52,6 +53,16 @@ class Server:
         options = {**OPTIONS, "unix_socket_directories": self.host}
         words = " ".join(f"-c {name}={shlex.quote(value)}" for name, value in options.items())
         self._control("start", "-w", "-l", self.cluster.log, "-o", words)
+
+    def start_again(self) -> None:
+        """Start it after a crash: a killed server's children take a moment to leave its memory to the next one."""
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                return self.start()
+            except AssertionError:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
 
     def stop(self, mode: str = "immediate") -> None:
         """Stop it; `immediate` is as if it had crashed."""

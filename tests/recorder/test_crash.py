@@ -1,24 +1,35 @@
 """`kill -9` at any instant: what was applied is on disk, and of each caller at most one step is in doubt."""
 
 import os
+import random
 import subprocess
 import sys
+import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg.rows import dict_row
 
 from stepwell import Recorder
+from stepwell.cli import main
+from stepwell.settings import paths
 from stepwell.store.reading import list_runs
+from tests.pooler import pooler
+from tests.recorder.conftest import Look, steps_of
+from tests.recorder.servers import Server
 
 KILLS = 100
 
 NURSERY = """
 import os, random, signal, sys, threading, time
-import stepwell
+import stepwell, stepwell.recorder.line
 
 dsn, marks, kills = sys.argv[1], os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND), int(sys.argv[3])
 
@@ -28,7 +39,7 @@ def mark(*words):
 
 
 def record():
-    run = stepwell.Recorder(dsn).start()
+    run = stepwell.Recorder(dsn, on_failure=sys.argv[4]).start()
     mark("run", run.run_id)
 
     def apply(caller, n):
@@ -46,24 +57,33 @@ def record():
         threading.Thread(target=work, args=(caller,)).start()
 
 
+link = stepwell.recorder.line
+link.PAUSES, link.QUICK_PAUSES = link.PAUSES + link.PAUSES, (0.05,)
 for _ in range(kills):
     child = os.fork()
     if child == 0:
-        record()
-        time.sleep(60)
-    time.sleep(random.uniform(0.01, 0.12))
+        try:
+            record()
+            time.sleep(60)
+        finally:
+            os._exit(1)
+    time.sleep(random.uniform(0.01, float(sys.argv[5])))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_hundred_kills_lose_nothing(schema_dsn: str, steps: Any, tmp_path: Path) -> None:
-    marks = tmp_path / "marks"
+def kill_recorders(
+    dsn: str, marks: Path, kills: int, on_failure: str = "error", longest: float = 0.12
+) -> "subprocess.Popen[bytes]":
+    """A process whose children record and are killed one after the other; they note in `marks` what they did."""
     marks.touch()
-    subprocess.run(
-        [sys.executable, "-c", NURSERY, schema_dsn, str(marks), str(KILLS)], check=True, timeout=180
-    )
+    script = [sys.executable, "-c", NURSERY, dsn, str(marks), str(kills), on_failure, str(longest)]
+    return subprocess.Popen(script, stderr=subprocess.DEVNULL)
+
+
+def losses(marks: Path, look: Callable[[UUID], list[Any]]) -> tuple[int, int]:
+    """Hold the database to what was noted; how many runs there are, and how many steps in doubt."""
     applied: defaultdict[UUID, set[tuple[int, int]]] = defaultdict(set)
     returned: defaultdict[UUID, set[tuple[int, int]]] = defaultdict(set)
     for line in marks.read_text().splitlines():
@@ -71,20 +91,61 @@ def test_a_hundred_kills_lose_nothing(schema_dsn: str, steps: Any, tmp_path: Pat
         if kind != "run":
             caller, n = map(int, numbers)
             (applied if kind == "applied" else returned)[UUID(name)].add((caller, n))
-    assert len(applied) > KILLS / 4, "most were killed before they did anything"
     in_doubt = 0
     for run_id, calls in applied.items():
-        rows = steps(run_id)
+        rows = look(run_id)
         assert [row["step_number"] for row in rows] == list(range(1, len(rows) + 1))
         given = {(row["given"]["caller"], row["given"]["n"]): row for row in rows}
+        assert len(given) == len(rows), "none is there twice"
         assert calls <= given.keys()
         assert all(given[call]["got"] == list(call) for call in returned[run_id])
         doubtful = [row for row in rows if row["output"] is None]
         assert all(count == 1 for count in Counter(row["agent"] for row in doubtful).values())
         in_doubt += len(doubtful)
+    return len(applied), in_doubt
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_hundred_kills_lose_nothing(schema_dsn: str, steps: Look, tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    assert kill_recorders(schema_dsn, marks, KILLS).wait(180) == 0
+    runs, in_doubt = losses(marks, steps)
+    assert runs > KILLS / 4, "most were killed before they did anything"
     assert in_doubt, "none was killed in the middle of a step"
     with psycopg.connect(schema_dsn, autocommit=True) as connection:
         assert {run.status for run in list_runs(connection, limit=KILLS)} == {"died"}
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("way", ["error", "spool", "pooler"])
+def test_kills_of_recorders_and_of_their_server_lose_nothing(
+    short_folder: Path, tmp_path: Path, way: str
+) -> None:
+    """Half a minute of it; behind a pooler too, which dies with nobody."""
+    marks, server = tmp_path / "marks", Server(short_folder, f"victim-{way}")
+    server.make()
+    try:
+        pool = partial(pooler, size=3, server_login_retry=0.1)
+        with pool(server.dsn, short_folder) if way == "pooler" else nullcontext(server.dsn) as dsn:
+            nursery = kill_recorders(dsn, marks, 40, "spool" if way == "spool" else "error", 1.0)
+            crashes = 0
+            while nursery.poll() is None:
+                time.sleep(random.uniform(0.2, 1.5))
+                server.kill()
+                server.start_again()
+                crashes += 1
+            assert nursery.returncode == 0
+        for file in sorted(paths().data.glob("spool/*")):
+            if file.read_bytes():
+                assert main(["import", "--dsn", server.dsn, str(file)]) == 0
+        with psycopg.connect(server.dsn, autocommit=True, row_factory=dict_row) as connection:
+            runs, in_doubt = losses(marks, partial(steps_of, connection))
+        assert crashes > 3
+        assert runs > 5, "most were killed before they did anything"
+        assert in_doubt
+    finally:
+        server.remove()
 
 
 PREDECESSOR = """

@@ -91,7 +91,7 @@ def test_a_crash_of_the_server_loses_and_doubles_nothing(
             for _ in range(2):
                 callers.go_on()
                 down(primary)
-                start_again(primary)
+                primary.start_again()
             callers.go_on()
         run.finish()
     assert all(isinstance(outcome, int) for outcome in callers.outcomes), callers.outcomes
@@ -99,17 +99,6 @@ def test_a_crash_of_the_server_loses_and_doubles_nothing(
     assert [row["step_number"] for row in rows] == list(range(1, len(rows) + 1))
     assert sorted(row["output"] for row in rows) == sorted(callers.acknowledged)
     assert sorted(row["finished_order"] for row in rows) == list(range(1, len(rows) + 1))
-
-
-def start_again(server: Server) -> None:
-    """A killed server's children take a moment to leave its memory to the next one."""
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            return server.start()
-        except AssertionError:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
 
 
 def test_recording_goes_on_at_the_standby_that_takes_over(

@@ -16,7 +16,7 @@ from stepwell.core.spooling import Spooled
 from stepwell.core.steps import TOOL_CALL, Loop, StepHead
 from stepwell.core.world import MISSING
 from stepwell.errors import DatabaseError
-from stepwell.store.pooled import send_whole
+from stepwell.store import writing
 from stepwell.store.queries import query
 from stepwell.store.reading import has_runs_table
 from stepwell.store.spooled import continue_run
@@ -64,8 +64,8 @@ def import_spooled(
     Raises DatabaseError like `import_runs`, NotFoundError where the run is not in this database and did not begin in
     the file, and InvalidFileError.
     """
-    send_whole(connection)
     with _explained(connection):
+        writing.prepare(connection, durable=True)
         went_on = continue_run(connection, spooled, on_step)
     of = [spooled.run_id]
     changed = Imported(new=of, steps=went_on.begun) if went_on.changed else Imported(there=of)

@@ -124,10 +124,15 @@ class _Work:
         columns["started_at"] = [writing.moment(at) for at in columns["started_at"]]
         given = {**columns, "run_id": self._spooled.run_id, "after": self._spooled.last}
         found: dict[int, int] = {}
-        for position, number in self._connection.execute(query("find_spooled_steps"), given):
+        taken: set[int] = set()
+        self._connection.execute(query("set_hashing"), {"hashing": "on"})
+        rows = self._connection.execute(query("find_spooled_steps"), given).fetchall()
+        self._connection.execute(query("set_hashing"), {"hashing": "off"})
+        for position, number in rows:
             provisional = begins[position - 1].fields["number"]
-            if provisional not in found and number not in found.values():
+            if provisional not in found and number not in taken:
                 found[provisional] = number
+                taken.add(number)
         return found
 
     def _begin(self, fields: Mapping[str, Any]) -> None:
