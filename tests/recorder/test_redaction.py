@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -269,3 +270,14 @@ def test_long_prompts_are_redacted_where_only_what_is_new_is_stored(schema_dsn: 
 def test_what_is_neither_pattern_nor_function_is_refused(schema_dsn: str, wrong: Any) -> None:
     with pytest.raises(UsageError, match="redact takes"):
         Recorder(schema_dsn, redact=wrong)
+
+
+def test_what_waits_in_a_file_for_its_database_is_redacted_too(tmp_path: Path) -> None:
+    with (
+        Recorder(f"host={tmp_path}", redact=["*password*", scrub], on_failure="spool") as recorder,
+        recorder.run(f"for {SECRET}", tags={"password": SECRET}) as run,
+    ):
+        exercise(run, {"password": SECRET, "note": f"is {SECRET}"})
+    (spooled,) = tmp_path.rglob("*.jsonl")
+    assert "[word]" in spooled.read_text()
+    assert SECRET not in spooled.read_text()

@@ -15,7 +15,7 @@ from stepwell.errors import EncodingError
 Rewrite = Callable[[str, str], str | None]
 """Gets the name that a text stands under and the text; returns what to record: it, another text, or None for none."""
 
-_ATOMS: tuple[type, ...] = (bool, type(None), Redacted)
+_ATOMS: frozenset[type] = frozenset((bool, type(None), Redacted))
 _FIELDS = frozenset(("model", "dataclass", "namedtuple", "exception"))
 """Heads of objects whose names are those of a class, and no data."""
 _SEPARATORS = re.compile(r"(\[[^\]]*\])|[-_]")
@@ -34,7 +34,8 @@ class Redactor:
         self.rewrites = tuple(rewrites)
         texts = [fnmatch.translate(_bare(pattern)) for pattern in patterns]
         self._pattern = re.compile("|".join(texts)) if texts else None
-        self._known: dict[str, bool] = {}
+        self.known: dict[str, bool] = {}
+        """What `hides` has said of some names."""
 
     def __call__(self, value: object, name: str = "") -> object:
         """The value to record. Raises EncodingError where a rewrite raises, or the value cannot be kept anyway."""
@@ -52,11 +53,11 @@ class Redactor:
 
     def hides(self, name: str) -> bool:
         """Whether what stands under this name is left out, whatever it is."""
-        found = self._known.get(name)
+        found = self.known.get(name)
         if found is None:
             found = self._pattern is not None and self._pattern.match(_bare(name)) is not None
-            if len(self._known) < _MOST_KNOWN:
-                self._known[name] = found
+            if len(self.known) < _MOST_KNOWN:
+                self.known[name] = found
         return found
 
     def rewrite(self, name: str, text: str) -> Redacted | None:
@@ -104,18 +105,19 @@ class Walk:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._hides = redactor.hides
+        self._hides, self._known = redactor.hides, redactor.known
         self._reads = bool(redactor.rewrites)
         """Whether texts are looked at, and not only names."""
         self._taking = _Taking(self)
+        self._quiet = _ATOMS if self._reads else _ATOMS | {str, int, float}
+        """Types of which every value is kept as it is."""
         self._kinds: dict[type, Callable[[Any, str], object]] = {
-            **dict.fromkeys(_ATOMS, _same),
-            str: self._str if self._reads else _same,
-            int: self._other if self._reads else _same,
-            float: self._other if self._reads else _same,
+            **dict.fromkeys(self._quiet, _same),
             dict: self._dict,
             list: self._list,
         }
+        if self._reads:
+            self._kinds[str] = self._str
 
     def value(self, value: object, name: str) -> object:
         """What to record of a value that stands under `name`."""
@@ -133,17 +135,31 @@ class Walk:
         return self.text(name, value) or value
 
     def _dict(self, value: dict[Any, Any], name: str) -> object:
-        made: dict[object, object] = {}
-        changed = False
+        changes: dict[object, object] = {}
+        known, quiet, kinds, plain = self._known, self._quiet, self._kinds, not self._reads
         for key, item in value.items():
-            own = key if type(key) is str else _name(key)
-            if own is not None and self._hides(own):
-                new: object = item if type(item) is Redacted else Redacted()
-            else:
-                new = self._kinds.get(type(item), self._other)(item, name if own is None else own)
-            new_key = key if type(key) is str and not self._reads else self._key(key, name, made)
-            changed = changed or new is not item or new_key is not key
-            made[new_key] = new
+            own = key
+            if type(key) is not str:
+                own, plain = _name(key), False
+            if own is not None and (known[own] if own in known else self._hides(own)):
+                if type(item) is not Redacted:
+                    changes[key] = Redacted()
+            elif (kind := type(item)) not in quiet:
+                new = kinds.get(kind, self._other)(item, name if own is None else own)
+                if new is not item:
+                    changes[key] = new
+        if plain:
+            return {**value, **changes} if changes else value
+        return self._with_keys(value, changes, name)
+
+    def _with_keys(self, value: dict[Any, Any], changes: Mapping[object, object], name: str) -> object:
+        """The dict with its changes, and with keys that are fit to be recorded."""
+        made: dict[object, object] = {}
+        changed = bool(changes)
+        for key, item in value.items():
+            new = self._key(key, name, made)
+            changed = changed or new is not key
+            made[new] = changes.get(key, item)
         return made if changed else value
 
     def _key(self, key: object, name: str, taken: Mapping[object, object]) -> object:
@@ -170,8 +186,11 @@ class Walk:
         if len(value) == 2 and (own := _name(value[0])) is not None and self._hides(own):
             return [value[0], Redacted()]  # a name and what belongs to it, as in lists of headers
         made: list[object] | None = None
+        quiet, kinds = self._quiet, self._kinds
         for index, item in enumerate(value):
-            new = self._kinds.get(type(item), self._other)(item, name)
+            if (kind := type(item)) in quiet:
+                continue
+            new = kinds.get(kind, self._other)(item, name)
             if new is not item:
                 made = list(value) if made is None else made
                 made[index] = new
