@@ -11,15 +11,21 @@ from tests.benchmarks.harness import Table, in_turns, ms, ratio
 
 RUN = UUID("7f3a0000-0000-4000-8000-000000000001")
 
-# Ten steps in turn: four model calls, four tool calls, two of state. Text that does not compress: 14 KB a call.
+# Ten steps in turn: four model calls, four tool calls, two of state. Text that does not compress: 14 KB a call, and of
+# those beyond 10,000 steps 1 KB. Every 64th state is given whole, as a recorder gives it.
 MAKE_STEPS = """
 INSERT INTO agent_steps (run_id, step_number, step_type, name, input, output, started_at, finished_at,
                          finished_order, finished_before, started_before, tokens_in, tokens_out)
 SELECT %(run)s, n, type, type,
-       CASE type
+       CASE CASE WHEN n %% 320 = 0 THEN 'whole' ELSE type END
            WHEN 'llm_call' THEN jsonb_build_object('messages', jsonb_build_array(
                                     jsonb_build_object('role', 'user', 'content', text)))
            WHEN 'tool_call' THEN jsonb_build_object('query', n)
+           WHEN 'whole' THEN jsonb_build_object('$patch', jsonb_build_array(jsonb_build_object(
+                    'at', '{"customer": 5}'::jsonb, 'set', '[]'::jsonb, 'to', jsonb_build_object(
+                        'customer', 42, 'tries', n, 'plan', (
+                            SELECT jsonb_agg('look at order ' || n - 5 * ((n / 5 - place + 8) %% 8) ORDER BY place)
+                            FROM generate_series(0, 7) AS place)))))
            ELSE jsonb_build_object('$patch', jsonb_build_array(
                     jsonb_build_object('set', jsonb_build_array('tries'), 'to', n),
                     jsonb_build_object('set', jsonb_build_array('plan', n / 5 %% 8), 'to', 'look at order ' || n)))
@@ -33,7 +39,8 @@ CROSS JOIN LATERAL (
     SELECT CASE WHEN n %% 10 IN (0, 5) THEN 'state_update' WHEN n %% 2 = 0 THEN 'tool_call' ELSE 'llm_call' END
 ) AS kind (type)
 CROSS JOIN LATERAL (
-    SELECT string_agg(md5(n || '.' || i), '') FROM generate_series(1, 450) AS i WHERE type <> 'state_update'
+    SELECT string_agg(md5(n || '.' || i), '') FROM generate_series(1, CASE WHEN n <= 10000 THEN 450 ELSE 32 END) AS i
+    WHERE type <> 'state_update'
 ) AS payload (text)
 """
 FIRST_STATE = """
@@ -55,8 +62,8 @@ PAYLOADS = (
 
 
 def moves(dsn: str, *, quick: bool) -> Table:
-    """(c) The world of step N of a 10,000-step run whose payloads add up to more than 100 MB."""
-    sizes, rounds = ((10, 20), 2) if quick else ((100, 1_000, 10_000), 25)
+    """(c) The world of step N of a run of 100,000 steps; the payloads of the first 10,000 take more than 100 MB."""
+    sizes, rounds = ((10, 20), 2) if quick else ((100, 1_000, 10_000, 100_000), 25)
     parameters = {"run": RUN, "steps": sizes[-1]}
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute(
