@@ -38,7 +38,7 @@ def test_it_shows_what_is_known_of_every_run_newest_first(schema_dsn: str) -> No
             "loop  5-51 search_orders, same arguments, same result, 24 laps",
             "about tenant=a",
         ]
-        assert rows[20].startswith("newest first ")
+        assert rows[20].startswith("newest first  superuser role; Stepwell only reads; safer: sql/roles.sql ")
         assert rows[21].startswith("Enter open  / filter  f failed only  F follow  y copy id  ? keys")
 
     on_list(schema_dsn, act)

@@ -3,8 +3,9 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from queue import Queue
+from queue import Empty, Queue
 
+import pytest
 from textual.message import Message
 
 from stepwell.app.messages import Failed
@@ -130,6 +131,26 @@ def test_stopping_closes_in_the_worker_own_thread() -> None:
     worker.stop(timeout=WAIT)
     assert [thread.name for thread in closed] == ["stepwell worker"]
     assert posted.empty()
+
+
+def test_a_rest_lets_no_job_begin_until_it_is_over() -> None:
+    """And cancels the job under way that does not end by itself."""
+    begun, cancelled = threading.Event(), threading.Event()
+
+    def endless() -> Message:
+        begun.set()
+        return Done("cancelled" if cancelled.wait(WAIT) else "never")
+
+    with working() as (worker, posted):
+        worker.submit("search", endless)
+        assert begun.wait(WAIT)
+        worker.rest(cancelled.set)
+        worker.submit("move", lambda: Done("move"))
+        assert what(posted) == "cancelled"
+        with pytest.raises(Empty):
+            posted.get(timeout=0.05)
+        worker.go_on()
+        assert what(posted) == "move"
 
 
 def test_stopping_what_never_began_is_harmless() -> None:

@@ -103,10 +103,9 @@ def test_keys_held_down_make_no_writer_fail_or_wait(raw: Callable[..., RawTermin
     debugger = raw(*STEPWELL, "--dsn", schema_dsn, str(LOOPING))
     debugger.wait_for(b"1/52 2% after")
     with psycopg.connect(schema_dsn, autocommit=True) as other, writing(schema_dsn) as done:
-        for key in (b"n", b"p", b"]", b"/lamp\r", b"n") * 4:
+        for key in (b"n", b"p", b"]", b"/lamp\r", b"n") * 2:
             debugger.send(key * (1 if len(key) > 1 else 20))
             for _ in range(5):
-                debugger.settings_now()
                 assert other.execute(BLOCKED_BY_US).fetchall() == []
         worked = len(done)
         wait_until(lambda: len(done) > worked + 5, "the writer has stopped")
@@ -210,14 +209,13 @@ def test_a_role_that_may_only_look_sees_every_screen_and_no_word_about_it(
         admin.execute("DROP ROLE stepwell_test_looker")
 
 
-@pytest.mark.parametrize("address", [(), ("@failed",)], ids=["list", "debugger"])
 def test_a_role_that_may_write_is_told_until_the_next_key(
-    raw: Callable[..., RawTerminal], recorded: str, address: tuple[str, ...]
+    raw: Callable[..., RawTerminal], recorded: str
 ) -> None:
-    debugger = raw(*STEPWELL, "--dsn", recorded, *address)
+    debugger = raw(*STEPWELL, "--dsn", recorded, "@failed")
     debugger.wait_for(b"superuser role; Stepwell only reads; safer: sql/roles.sql")
     debugger.send(b"n")
-    debugger.wait_for(b"SERIALIZABLE rolled back" if address else b"newest first, live")
+    debugger.wait_for(b"SERIALIZABLE rolled back")
     debugger.send(b"q")
     assert debugger.wait() == 0
 

@@ -155,6 +155,7 @@ def test_a_pool_that_ends_every_transaction_is_told_with_the_remedy(
         reader.read(lambda c: c.execute("SELECT 1"))
 
 
+@pytest.mark.long
 def test_a_pool_that_is_never_free_is_told(schema_dsn: str, short_folder: Path) -> None:
     with (
         pooler(schema_dsn, short_folder, size=1, query_wait_timeout=1) as pooled,

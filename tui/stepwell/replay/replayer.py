@@ -96,6 +96,7 @@ class Replayer:
         except NotFoundError:
             self.run()  # says so where it is the whole run that is gone
             raise
+        self._reader.untold = ""  # the world's notes tell it
         # Rolled back by now: what follows keeps no transaction waiting.
         folded = fold(_state_steps(parts.states), number)
         seconds = self._clock() - started

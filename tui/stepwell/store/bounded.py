@@ -16,7 +16,7 @@ CLIENT_CHECK_MS = 1000
 """How often a server that is at work looks whether this process is still there."""
 CLIENT_TIMEOUT_MS = 20_000
 """How long the server tries to send to a client that does not take it."""
-GLANCE_MS = 1000
+GLANCE_MS = 5000
 SERIALIZABLE = "SERIALIZABLE READ ONLY DEFERRABLE"
 REPEATABLE_READ = "REPEATABLE READ READ ONLY"
 

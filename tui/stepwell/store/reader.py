@@ -1,6 +1,5 @@
 """A connection for reading only: opened when needed, reopened when lost, never left in a transaction."""
 
-import contextlib
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -26,6 +25,8 @@ class Reader:
 
     def __init__(self, target: Target) -> None:
         self.target = target
+        self.untold = ""
+        """Why the connection was lost and opened again, noted in each report until the caller empties it."""
         self._connection: psycopg.Connection | None = None
         self._standby = False
         self._session = UNKNOWN
@@ -53,18 +54,18 @@ class Reader:
             over.set()
 
     def _read(self, read: Callable[[psycopg.Connection], T]) -> tuple[T, Report]:
-        why = ""
+        again = False
         while True:
             try:
                 result, report = self._snapshot(read)
             except psycopg.Error as problem:
-                if self._cancelled or why or not self._is_worth_another(problem):
+                if self._cancelled or again or not self._is_worth_another(problem):
                     raise DatabaseError(self._told(problem)) from problem
-                why = lost(problem)
+                again, self.untold = True, lost(problem)
             else:
                 break
-        if why:
-            report.notes.insert(0, f"reconnected: {why}")
+        if self.untold:
+            report.notes.insert(0, f"reconnected: {self.untold}")
         return result, report
 
     def glance(self, look: Callable[[psycopg.Connection], T]) -> T:
@@ -79,6 +80,7 @@ class Reader:
             except psycopg.Error as problem:  # a lost connection is opened again below
                 if self._cancelled or not self._connection.closed:
                     raise DatabaseError(self._told(problem)) from problem
+                self.untold = lost(problem)
             finally:
                 over.set()
         return self.read(look)[0]
@@ -89,10 +91,11 @@ class Reader:
         connection, over = self._connection, self._over
         if connection is None or connection.closed:
             return
-        with contextlib.suppress(psycopg.Error):
+        try:
             connection.cancel_safe(timeout=CANCEL_SECONDS)
-        # The network may be cut, or a pooler keep the statement until it has a server for it.
-        if not over.wait(CANCEL_SECONDS):
+        except psycopg.Error:  # the network may be cut
+            hang_up(connection)
+        if not over.wait(CANCEL_SECONDS):  # a pooler may keep the statement until it has a server for it
             hang_up(connection)
 
     def close(self) -> None:
