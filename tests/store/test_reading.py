@@ -298,9 +298,10 @@ def test_a_page_is_read_from_an_index_and_scans_no_steps(
         "run_id": last.run_id if after else None,
         "failed": failed,
         "limit": 50,
+        "patience": 5,
     }
     with psycopg.connect(many_runs) as connection:
-        parameters |= filter_of(connection, "") | {"patience": 5}
+        parameters |= filter_of(connection, "")
         row = connection.execute(b"EXPLAIN (FORMAT JSON) " + query("list_runs"), parameters).fetchone()
     assert row is not None
     found = {scan for scan in scans(row[0][0]["Plan"]) if scan[0].startswith("agent_")}
