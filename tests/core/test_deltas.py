@@ -143,6 +143,24 @@ def test_other_steps_and_full_prompts_are_stored_whole() -> None:
             prompts.begun(given, number)
 
 
+def test_of_many_conversations_of_one_agent_the_oldest_is_forgotten() -> None:
+    def talk(n: int, *more: object) -> dict[str, Any]:
+        return {"messages": [{"role": "system", "content": f"talk {n}: {PAD}"}, *more]}
+
+    first = [(None, talk(n)) for n in range(17)]
+    read = check([*first, (None, talk(16, "go on")), (None, talk(1, "go on")), (None, talk(0, "go on"))])
+    assert [found.chain[0].base if found.chain else None for found in read[17:]] == [17, 2, None]
+
+
+def test_prompts_of_many_megabytes_are_not_held_on_to_for_ever() -> None:
+    prompts = Prompts()
+    huge = {"messages": ["x" * 9_000_000]}
+    for number, agent in enumerate(("a", "b"), 1):
+        prompts.begun(prompts.given("llm_call", agent, huge, codec.encode(huge)), number)
+    assert prompts.given("llm_call", "b", huge, codec.encode(huge)).base == 2
+    assert prompts.given("llm_call", "a", huge, codec.encode(huge)).base is None
+
+
 def test_a_step_that_has_not_begun_is_no_base() -> None:
     prompts = Prompts()
     prompts.begun(prompts.given("llm_call", None, said("a"), codec.encode(said("a"))), None)

@@ -12,6 +12,7 @@ from stepwell.core.world import World
 from stepwell.replay import Replayer
 from stepwell.store.connect import resolve
 from tests.core.prompt_sequences import PAD, decoded
+from tests.replay.rows import RUN, add_step, bare_table
 
 SYSTEM = {"role": "system", "content": PAD}
 
@@ -93,6 +94,27 @@ def test_a_missing_base_is_said_at_the_steps_that_need_it(schema_dsn: str, at: A
         "only what is new in it: step 7 is a difference to step 5, which is not there"
     )
     assert "step 7 is a difference to step 5" in (at(9).payload.problem or "")
+
+
+def test_a_bare_table_without_these_columns_is_read_as_ever(dsn: str) -> None:
+    role = bare_table(dsn)
+    add_step(dsn, 1, "llm_call", input={"messages": ["a"]}, output="hi")
+    add_step(dsn, 2, "tool_call", input={"q": 1}, output="lamp")
+    add_step(dsn, 3, "llm_call", input={"messages": ["a", "lamp"]}, output="bye")
+    replayer = Replayer(resolve(f"{dsn} user={role}"), RUN)
+    worlds = [replayer.at(number) for number in (1, 2, 3)]
+    assert [world.payload.input for world in worlds] == [
+        '{"messages": ["a"]}',
+        '{"q": 1}',
+        '{"messages": ["a", "lamp"]}',
+    ]
+    prompt, previous = worlds[1].next_prompt, worlds[2].previous_prompt
+    assert prompt is not None
+    assert previous is not None
+    assert (prompt.number, previous.number) == (3, 1)
+    assert replayer.payload(2).output == '"lamp"'
+    assert replayer.search("lamp") == [2]
+    replayer.close()
 
 
 def test_a_search_finds_where_a_text_is_new_and_not_where_it_is_kept(schema_dsn: str, talk: Talk) -> None:

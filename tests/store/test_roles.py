@@ -193,3 +193,15 @@ def test_a_recorder_writes_to_a_table_whose_id_is_serial(server: str, dsn: str) 
     grant_roles(dsn)
     with login(server, dsn, "stepwell_recorder") as conninfo:
         add_step(conninfo, RUN, 1)
+
+
+def test_the_view_of_whole_prompts_gives_nobody_more_than_the_table(schema_dsn: str, debugger: str) -> None:
+    add_step(schema_dsn, RUN, 1, "llm_call", input=Jsonb({"messages": ["a"]}))
+    delta = {"input_base": 1, "input_keep": 1, "input_list": "messages"}
+    add_step(schema_dsn, RUN, 2, "llm_call", input=Jsonb({"messages": ["b"]}), **delta)
+    with psycopg.connect(debugger) as connection:
+        found = connection.execute("SELECT input FROM agent_steps_full ORDER BY step_number").fetchall()
+    assert found == [({"messages": ["a"]},), ({"messages": ["a", "b"]},)]
+    with psycopg.connect(schema_dsn) as connection:
+        connection.execute("REVOKE SELECT ON agent_steps FROM stepwell_debugger")
+    assert refused(debugger, "SELECT input FROM agent_steps_full") == ["SELECT input FROM agent_steps_full"]
