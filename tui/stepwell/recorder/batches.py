@@ -170,9 +170,9 @@ def _write_many(
     wary = {row.run_id for row in rows if row.known is not None}
     again: list[Intent] = []
     for finish, there in zip(finishes, done, strict=True):
-        again += _ended(finish, there, wary=finish.row.run_id in wary)
+        again += _ended(finish, there, wary=bool(wary) and finish.row.run_id in wary)
     for start, number, book in zip(starts, numbers, mine, strict=True):
-        again += _begun(start, number, book, wary=start.row.run_id in wary)
+        again += _begun(start, number, book, wary=bool(wary) and start.row.run_id in wary)
     return again
 
 
