@@ -7,6 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 import stepwell.app.lister
+import stepwell.app.screens.listing
 from stepwell.core.liveness import GLANCE_SECONDS
 from tests.app.listed import (
     DIED,
@@ -196,3 +197,16 @@ def test_opening_a_run_pauses_the_list_and_coming_back_looks_again(schema_dsn: s
         await runs.until(lambda: len(runs.screen.listing.runs) == 4)
 
     on_list(schema_dsn, act)
+
+
+def test_where_steps_alone_are_slow_to_list_the_remedy_is_told(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stepwell.app.screens.listing, "SLOW_MS", 0)
+    bare_table(dsn)
+    add_step(dsn, run_id(1), 1)
+
+    async def act(runs: Runs) -> None:
+        assert " ms: steps alone are slow to list; stepwell init adds a table of runs" in runs.rows[-2]
+
+    on_list(dsn, act)

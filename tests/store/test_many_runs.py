@@ -30,7 +30,7 @@ def test_pages_of_a_million_runs_are_those_of_a_plain_query(schema_dsn: str) -> 
             for text in ("", "agent 77", "AGENT 777", "7f", "7f3a", str(far[0]), "nothing like it", "%"):
                 for failed in (False, True):
                     runs = reading.list_runs(connection, limit=50, after=after, text=text, failed=failed)
-                    parameters = {"text": text.replace("%", "\\%"), "failed": failed}
+                    parameters: dict[str, object] = {"text": text.replace("%", "\\%"), "failed": failed}
                     parameters["after"] = after.started if after else None
                     expected = connection.execute(PLAIN, parameters).fetchall()
                     assert [run.run_id for run in runs] == [row[0] for row in expected], (text, failed)

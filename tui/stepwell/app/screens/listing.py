@@ -19,6 +19,8 @@ from stepwell.app.worker import Worker
 from stepwell.core.steps import RunHead
 from stepwell.store.connect import Target
 
+SLOW_MS = 500
+BARE_WORDS = "steps alone are slow to list; stepwell init adds a table of runs"
 JOBS = ("page", "more", "count", "idle")
 
 
@@ -113,6 +115,8 @@ class ListingScreen(Screen[None]):
     def _counted(self, message: Counted) -> None:
         first = not self.listing.where
         listing = replace(self.listing, total=message.number, exact=message.exact, where=message.where)
+        if first and message.number is None and (listing.milliseconds or 0) >= SLOW_MS:
+            listing = replace(listing, message=f"{listing.milliseconds:.0f} ms: {BARE_WORDS}")
         self.show(replace(listing, caution=message.caution) if first else listing)
 
     @on(Failed)
