@@ -54,6 +54,13 @@ class Client:
         return f"Client(url='db1', auth={{'password': '{SECRET}'}})"
 
 
+class Frame:
+    """A table that is kept by its repr."""
+
+    def __repr__(self) -> str:
+        return f"   user  Password\n0   ada  {SECRET}"
+
+
 class RefusedError(Exception):
     def __init__(self, message: str, **details: str) -> None:
         super().__init__(message)
@@ -95,6 +102,7 @@ NAMED: list[object] = [
     RefusedError("no", password=SECRET),
     Streamed([{"password": SECRET}, Login(user="ada", password=SECRET)]),
     Client(),
+    Frame(),
 ]
 WITHIN: list[object] = [
     f"my {SECRET}!",

@@ -293,7 +293,7 @@ def test_a_page_is_read_from_an_index_and_scans_no_steps(
     many_runs: str, failed: bool, after: bool, index: str
 ) -> None:
     (last,) = listed(many_runs, 1)
-    parameters = {
+    parameters: dict[str, object] = {
         "started": last.started if after else None,
         "run_id": last.run_id if after else None,
         "failed": failed,
