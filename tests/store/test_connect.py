@@ -54,6 +54,22 @@ def test_a_read_only_connection_writes_nothing_and_prepares_nothing(dsn: str) ->
         connection.rollback()
 
 
+def test_a_broken_network_is_noticed_soon_unless_the_user_has_set_when(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with connect(resolve(make_conninfo(dsn, keepalives_idle=99))) as connection:
+        set_ = connection.info.get_parameters()
+    assert (set_["keepalives_idle"], set_["tcp_user_timeout"], set_["connect_timeout"]) == (
+        "99",
+        "20000",
+        "10",
+    )
+    monkeypatch.setenv("PGCONNECT_TIMEOUT", "7")
+    with connect(resolve(dsn)) as connection:
+        set_ = connection.info.get_parameters()
+    assert (set_["keepalives_idle"], set_.get("connect_timeout", "7")) == ("15", "7")
+
+
 def test_libpq_variables_are_enough(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     parameters = psycopg.conninfo.conninfo_to_dict(dsn)
     variables = {

@@ -141,3 +141,24 @@ def test_a_network_that_stands_still_pins_nothing_and_can_be_cancelled(dsn: str,
         assert caught == ["cancelled"]
         network.go_on()
         assert reader.read(lambda c: c.execute("SELECT 7").fetchone())[0] == (7,)
+
+
+def test_a_server_at_work_notices_that_its_client_is_gone(dsn: str, network: Network) -> None:
+    """However long the statement may take by its own limit."""
+    with psycopg.connect(dsn) as connection:
+        linux = connection.execute("SELECT version() LIKE '%linux%'").fetchone() == (True,)
+    if not linux:
+        pytest.skip("only a server on Linux is asked to look")
+    attempts: list[int] = []
+
+    def read(connection: psycopg.Connection) -> None:
+        attempts.append(connection.info.backend_pid)
+        if len(attempts) == 1:
+            connection.execute("SET LOCAL statement_timeout = 0")
+            threading.Timer(0.1, network.cut).start()
+            connection.execute("SELECT pg_sleep(600)")
+
+    with closing(Reader(resolve(network.dsn))) as reader:
+        reader.read(read)
+        assert len(attempts) == 2
+        wait_until(lambda: attempts[0] not in {pid for pid, _ in sessions(dsn)})
