@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -124,5 +125,5 @@ def payload(
     own = chain[0]
     if own.base is not None and input_unread is None:
         return LongPayload(tuple(chain), output, output_exact, error, output_unread)
-    unread = {"input_unread": input_unread, "output_unread": output_unread}
-    return Payload(own.number, own.plain, output, own.exact, output_exact, error, **unread)
+    given = Payload(own.number, own.plain, output, own.exact, output_exact, error)
+    return replace(given, input_unread=input_unread, output_unread=output_unread)
