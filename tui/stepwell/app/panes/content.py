@@ -83,7 +83,7 @@ def _input(view: View, world: World, width: int) -> Content:
     if payload.problem is not None:
         return Content(f"{label}, not whole", _not_whole(payload, width))
     if payload.input_unread is not None:
-        return _unread(view, label, payload.input_unread, width)
+        return _unread(view, world, label, payload.input_unread, width)
     if payload.input is None:
         return Content(label, note("no input recorded", width))
     if Pane.INPUT in view.raw:
@@ -102,10 +102,9 @@ def _input(view: View, world: World, width: int) -> Content:
     return Content(label, document(payload.input, payload.input_exact, width))
 
 
-def _unread(view: View, label: str, stored: int, width: int) -> Content:
+def _unread(view: View, world: World, label: str, stored: int, width: int) -> Content:
     """In place of a value that moves leave alone, so that a step past it takes no longer than past another."""
-    step = view.timeline.current
-    address = Address(view.short_id, Number(step.number if step else None))
+    address = Address(view.short_id, Number(world.number))
     words = f"it takes {size(stored)} compressed: too large to be read on each move. x reads it, and then"
     words += f" v and Y take it; stepwell show {address} prints it."
     return Content(f"{label}, not read".removeprefix(", "), note(words, width))
@@ -172,7 +171,7 @@ def _output(view: View, world: World, width: int) -> Content:
     if payload.error is not None:
         return Content("raised", _error(payload, width, raw=Pane.OUTPUT in view.raw))
     if payload.output_unread is not None:
-        return _unread(view, "", payload.output_unread, width)
+        return _unread(view, world, "", payload.output_unread, width)
     if payload.output is None:
         return _unfinished(view, world, width)
     if step.type == STATE_UPDATE and Pane.OUTPUT not in view.raw and patch_of(_given(world)) is not None:
