@@ -55,7 +55,7 @@ def test_a_result_too_large_for_postgres_makes_a_failed_step(little_room: str, s
 
 
 def test_an_argument_too_large_for_postgres_is_told_before_the_call(little_room: str, steps: Any) -> None:
-    called = []
+    called: list[str] = []
     with Recorder(little_room) as recorder, recorder.run() as run:
         with pytest.raises(RecordingError, match="was not recorded and so not made: string too long"):
             run.tool(called.append, "x" * 2000)
