@@ -79,7 +79,7 @@ def _common(before: Sequence[object], after: Sequence[object]) -> int:
 
 
 def kept_messages(current: object, own: Stored, previous: int) -> int | None:
-    """The same for a prompt whose row `own` says it: a difference to that of step `previous`. None where it does not."""
+    """The same of a prompt whose row says it: a difference to that of step `previous`; None where it does not."""
     if own.base != previous or not isinstance(current, dict):
         return None
     key = _key_of_messages(current)
