@@ -20,8 +20,9 @@ from stepwell import Recorder, RecordingError, Run
 from stepwell.cli import main
 from stepwell.core import spooling
 from stepwell.core.state import StateStep, fold
-from stepwell.recorder import batches, line, link, pulse
+from stepwell.recorder import batches, finder, link, pulse
 from stepwell.recorder.intents import StartStep
+from tests.pooler import pooler
 from tests.recorder.conftest import Look, Row
 from tests.recorder.test_failures import Observer, add_check, in_threads, kill_recorders
 
@@ -32,8 +33,10 @@ Outage = Callable[[bool], None]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line, "QUICK_PAUSES", ())
-    monkeypatch.setattr(line, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(finder, "SPOOL_SECONDS", 0.1)
+    monkeypatch.setattr(finder, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(finder, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(link, "RETRY_SECONDS", 0.05)
     monkeypatch.setattr(pulse, "HEARTBEAT_SECONDS", 0.05)
 
 
@@ -188,7 +191,7 @@ def test_a_recorder_begins_without_a_database_and_finds_it_later(
 def test_what_is_in_files_goes_to_the_database_when_the_recorder_is_closed(
     schema_dsn: str, outage: Outage, steps: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line, "RETRY_SECONDS", 60)
+    monkeypatch.setattr(finder, "RETRY_SECONDS", 60)
     recorder = Recorder(schema_dsn, on_failure="spool")
     run = recorder.start()
     outage(True)
@@ -201,8 +204,8 @@ def test_what_is_in_files_goes_to_the_database_when_the_recorder_is_closed(
 
 DYING = """
 import sys, stepwell
-from stepwell.recorder import line
-line.QUICK_PAUSES = ()
+from stepwell.recorder import finder
+finder.SPOOL_SECONDS = 0.1
 recorder = stepwell.Recorder(sys.argv[1], on_failure="spool")
 run = recorder.start("dying")
 run.tool(len, "a")
@@ -446,3 +449,49 @@ def test_a_file_of_another_database_or_of_a_later_version_is_refused(
     file.write_bytes(spooling.header(run_id, 3, 0, "why") + b"{}\n")
     assert main(["import", "--dsn", schema_dsn, str(file)]) == 2
     assert "line 2: not a JSON object" in capsys.readouterr().err
+
+
+def test_a_run_is_taken_up_while_the_database_is_away(
+    schema_dsn: str, shut: Outage, steps: Look, run_row: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Recorder(schema_dsn) as recorder, recorder.run("first") as run:
+        run.tool(len, "a")
+    shut(True)
+    with Recorder(schema_dsn, on_failure="spool") as recorder:
+        unknown = recorder.resume(UUID(int=7))
+        unknown.tool(len, "nowhere")
+        with recorder.resume(run.run_id) as again, again.step("tool_call", "outer"):
+            again.tool(len, "ab")
+        shut(False)
+        deadline = time.monotonic() + 30
+        while len(files()) > 1:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert unknown.tool(len, "still nowhere") == 13
+    assert [(row["step_number"], row["parent_step"], row["got"]) for row in steps(run.run_id)] == [
+        (1, None, 1),
+        (2, None, None),
+        (3, 2, 2),
+    ]
+    assert run_row(run.run_id)["status"] == "ok"
+    assert [file.name[:36] for file in files()] == [str(UUID(int=7))]
+    assert caplog.text.count("which this file goes on with, is not in database") == 1
+
+
+def test_a_pooler_that_keeps_statements_waiting_does_not_hold_the_agent_up(
+    schema_dsn: str, short_folder: Path, shut: Outage, connection: Observer, steps: Look
+) -> None:
+    with (
+        pooler(schema_dsn, short_folder, server_login_retry=0.1) as pooled,
+        Recorder(pooled, on_failure="spool") as recorder,
+        recorder.run() as run,
+    ):
+        run.tool(len, "a")
+        shut(True)
+        kill_recorders(connection)
+        assert in_threads(*[lambda: run.tool(len, "ab")] * 3) == [2, 2, 2]
+        assert files()
+        shut(False)
+        until_in_database()
+        run.tool(len, "abc")
+    assert [row["got"] for row in steps(run.run_id)] == [1, 2, 2, 2, 3]

@@ -14,6 +14,7 @@ from psycopg import Connection
 from stepwell.errors import DatabaseError
 from stepwell.recorder.batches import Books
 from stepwell.recorder.failures import cause
+from stepwell.recorder.finder import Finder
 from stepwell.recorder.pulse import Pulse
 from stepwell.store import writing
 from stepwell.store.pooled import is_pooled
@@ -25,11 +26,6 @@ PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0)
 
 After all have failed once, later batches try once only.
 """
-QUICK_PAUSES = PAUSES[:5]
-"""The same where what the database does not take goes to a file."""
-RETRY_SECONDS = 5.0
-"""How often it is tried then whether the database is back."""
-
 _inherited: list[Connection[Any]] = []
 """Connections of a parent process: they must be neither used nor closed, so they are kept from collection."""
 
@@ -44,25 +40,20 @@ class Line:
         pausing: Callable[[], None],
         pulse: Pulse,
         books: Books,
-        *,
-        patient: bool,
+        finder: Finder | None,
     ) -> None:
         """`connect` opens a connection prepared for writing, or raises DatabaseError; `connection` is a first one.
 
-        `pausing` is called before a wait. `patient` is to wait for a server that recovers, and to ask whenever
-        somebody wants it; otherwise it is asked every few seconds.
+        `pausing` is called before a wait. A `finder` has nobody wait for a server that recovers.
         """
         self.connection: Connection[Any] | None = None
         self.backend = 0
         """The server's process at the other end, also after it was lost."""
         self.uncertain = 0
         """A backend of which it is not known what it has committed, or 0."""
-        self.why = ""
-        """What was wrong when the server was asked last."""
         self._connect, self._pausing, self._pulse, self._books = connect, pausing, pulse, books
-        self._patient = patient
-        self._down = connection is None
-        self._next_try = 0.0
+        self._finder = finder
+        self._down = False
         if connection is not None:
             self._use(connection)
 
@@ -70,53 +61,58 @@ class Line:
         self.connection, self.backend = connection, connection.info.backend_pid
         if is_pooled(connection):
             self._pulse.start()
+        if self._finder is not None:
+            self._finder.taken()
 
     def after_fork(self) -> None:
         """In the child: a connection of its own, when it is needed."""
+        if self._finder is not None:
+            if self._finder.found is not None:
+                _disown(self._finder.found)
+            self._finder.after_fork()
         if self.connection is not None:
             _disown(self.connection)
             self.connection = None
-
-    @property
-    def resting(self) -> bool:
-        """Whether it is too early to ask a server again that was out of order."""
-        return time.monotonic() < self._next_try
-
-    def rest(self, error: BaseException | None) -> None:
-        """Ask the server again only after a while; with None at once."""
-        self._next_try = 0.0
-        if error is not None:
-            self.why, self._next_try = cause(error), time.monotonic() + RETRY_SECONDS
 
     def open(self) -> Connection[Any]:
         """The connection; a new one, which shows the open runs to be alive, where it was lost. Raises DatabaseError."""
         if self.connection is not None:
             return self.connection
-        if not self._patient and self.resting:
-            raise DatabaseError(self.why)
         self._pausing()
-        pauses = () if self._down else PAUSES if self._patient else QUICK_PAUSES
+        connection = self._insist() if self._finder is None else self._connected(self._finder.find)
+        self._use(connection)
+        return connection
+
+    def _insist(self) -> Connection[Any]:
+        """A new connection, after some attempts; after one where the server was down before."""
+        pauses = () if self._down else PAUSES
         until = time.monotonic() + sum(pauses)
         left = iter(pauses)
         while True:
             try:
-                self._use(self._connected())
+                connection = self._connected(self._connect)
                 break
-            except (DatabaseError, psycopg.Error) as error:
+            except DatabaseError:
                 pause = next(left, None)
                 if pause is None or time.monotonic() > until:
                     self._down = True
-                    self.rest(error)
-                    raise (error if isinstance(error, DatabaseError) else DatabaseError(self.why)) from error
+                    raise
                 time.sleep(pause)
         self._down = False
-        assert self.connection is not None
-        return self.connection
+        return connection
 
-    def _connected(self) -> Connection[Any]:
-        connection = self._connect()
+    def _connected(self, connect: Callable[[], Connection[Any]]) -> Connection[Any]:
+        """A connection with the open runs on it. Raises DatabaseError."""
         try:
-            self._take_up(connection)
+            connection = connect()
+        except psycopg.Error as error:
+            raise DatabaseError(cause(error)) from error
+        try:
+            with contextlib.nullcontext() if self._finder is None else self._finder.watching(connection):
+                self._take_up(connection)
+        except psycopg.Error as error:
+            connection.close()
+            raise DatabaseError(cause(error)) from error
         except BaseException:  # an interrupt too must not leave a connection open
             connection.close()
             raise

@@ -14,6 +14,7 @@ from stepwell.core import spooling
 from stepwell.errors import DatabaseError, StepwellError
 from stepwell.recorder.batches import Books, write
 from stepwell.recorder.failures import cause
+from stepwell.recorder.finder import Finder
 from stepwell.recorder.intents import Beat, EndRun, Errand, Intent, StartStep
 from stepwell.recorder.line import Line
 from stepwell.recorder.pulse import Pulse
@@ -25,6 +26,10 @@ log = logging.getLogger("stepwell")
 
 ATTEMPTS = 8
 """How often a batch is sent that another transaction is in the way of."""
+RETRY_SECONDS = 5.0
+"""After how long what is in files is tried again, when something was in the way that may pass."""
+MOST_SECONDS = 60.0
+"""The same after many times."""
 
 
 class Link:
@@ -46,7 +51,13 @@ class Link:
         self._books: Books = {}
         self._pausing, self._spool = pausing, spool
         self._pulse = Pulse(submit)
-        self._line = Line(connect, connection, pausing, self._pulse, self._books, patient=spool is None)
+        self._finder = None if spool is None else Finder(connect, self._pulse)
+        if self._finder is not None:
+            self._pulse.also(self._finder.tick)
+        self._line = Line(connect, connection, pausing, self._pulse, self._books, self._finder)
+        self._why = ""
+        """Why something was put aside last."""
+        self._next_try, self._rest = 0.0, 0.0
 
     @property
     def ready(self) -> bool:
@@ -70,7 +81,15 @@ class Link:
     def write(self, batch: Sequence[Intent]) -> list[Intent]:
         """Try once to commit and answer the batch. Returns those to be sent again; raises what psycopg raises."""
         assert self._line.connection is not None
-        return write(self._line.connection, batch, self._books)
+        return self._send(self._line.connection, batch)
+
+    def _send(
+        self, connection: Connection[Any], batch: Sequence[Intent], sent: Callable[[], None] | None = None
+    ) -> list[Intent]:
+        if self._finder is None:
+            return write(connection, batch, self._books, sent)
+        with self._finder.watching(connection):
+            return write(connection, batch, self._books, sent)
 
     def settle(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int = 0) -> None:
         """Answer every intent of the batch, one way or the other; what fails is tried again alone.
@@ -115,7 +134,7 @@ class Link:
     def _fail(self, batch: Sequence[Intent], error: BaseException) -> None:
         rest = [intent for intent in batch if not intent.settled]
         if self._spool is not None and (isinstance(error, DatabaseError) or not concerns_row(error)):
-            self._line.why = cause(error)
+            self._why = cause(error)
             self._put_aside(rest)
             return
         for intent in rest:
@@ -125,7 +144,7 @@ class Link:
 
     def _put_aside(self, batch: Sequence[Intent]) -> None:
         if self._spool is not None and batch:
-            self._spool.take(batch, self._books, self._line.why)
+            self._spool.take(batch, self._books, self._why)
             self._pulse.start()  # it looks whether the database is back
 
     def _commit(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int) -> None:
@@ -136,7 +155,7 @@ class Link:
         while todo:
             connection = self._line.open()
             try:
-                todo = self._left_out(connection, write(connection, todo, self._books, sent))
+                todo = self._left_out(connection, self._send(connection, todo, sent))
             except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
                 attempt += 1
                 if attempt >= ATTEMPTS:
@@ -201,23 +220,48 @@ class Link:
         return True
 
     def unspool(self, *, now: bool = False) -> None:
-        """Put what is in files into the database, if that is back, which is looked at now or every few seconds."""
-        if self._spool is None or not self._spool.files or (self._line.resting and not now):
+        """Put what is in files into the database, if that is back; what was in the way then is given a while."""
+        run_ids = [] if self._spool is None else self._spool.waiting()
+        if self._spool is None or not run_ids or (time.monotonic() < self._next_try and not now):
             return
-        self._line.rest(None)
+        if self._line.connection is None and self._finder is not None:
+            if now:
+                self._finder.ask_again()
+            elif self._finder.found is None:
+                return
         try:
             connection = self._line.open()
-            self._line.make_certain(connection, list(self._spool.files))
-            for run_id in list(self._spool.files):
-                self._continue(connection, self._spool, run_id)
-        except (StepwellError, psycopg.Error, OSError) as error:
+            self._line.make_certain(connection, run_ids)
+            for run_id in run_ids:
+                self._try_to_continue(connection, self._spool, run_id)
+        except (DatabaseError, psycopg.Error, OSError) as error:
             if self._line.connection is not None and self._line.connection.closed:
                 self._line.disconnect()
-            self._line.rest(error)
+            self._put_off(error)
+
+    def _put_off(self, error: BaseException) -> None:
+        """Longer each time: an attempt at a table that is locked takes a few seconds, in which the agent waits."""
+        self._why = cause(error)
+        self._rest = min(2 * self._rest or RETRY_SECONDS, MOST_SECONDS)
+        self._next_try = time.monotonic() + self._rest
+
+    def _try_to_continue(self, connection: Connection[Any], spool: Spool, run_id: UUID) -> None:
+        """One run that cannot be taken does not keep the others waiting. Raises what concerns all of them."""
+        try:
+            self._continue(connection, spool, run_id)
+        except (StepwellError, psycopg.Error) as error:
+            if connection.closed:
+                raise
+            if isinstance(error, StepwellError) or concerns_row(error):
+                spool.give_up(run_id, cause(error))
+            else:
+                self._put_off(error)
 
     def _continue(self, connection: Connection[Any], spool: Spool, run_id: UUID) -> None:
         path = spool.files[run_id].path
-        done = continue_run(connection, spooling.read(path.read_bytes(), str(path)))
+        assert self._finder is not None
+        with self._finder.watching(connection) as go_on:
+            done = continue_run(connection, spooling.read(path.read_bytes(), str(path)), go_on)
         for line, why in done.refused.items():
             log.error("line %d of %s is not recorded: %s", line, path, why)
         if (book := self._books.get(run_id)) is None:
@@ -227,6 +271,7 @@ class Link:
             book.last = max(done.numbers.values())
             book.foreign = book.last + 1
         spool.forget(run_id, done.numbers, keep=bool(done.refused))
+        self._rest = 0.0
         log.warning("run %s is in the database again", run_id)
 
     def let_go(self, *, close: bool) -> None:
@@ -235,8 +280,10 @@ class Link:
 
     def close(self) -> None:
         """The last: what is in files goes to the database if it can, and the connection is let go of."""
-        self._pulse.stop()
         self.unspool(now=True)
+        self._pulse.stop()
+        if self._finder is not None:
+            self._finder.close()
         self._line.disconnect()
 
 

@@ -81,21 +81,11 @@ class Recorder:
             log.warning("%s", self._target.notice)
         self._spool = Spool(paths().data / "spool") if on_failure == "spool" else None
         self._ready = self._target.server is None
-        self._writer = Writer(self._connect, self._first(), self._spool)
+        self._writer = Writer(self._connect, self._connect() if self._spool is None else None, self._spool)
 
     def __repr__(self) -> str:
         """`<stepwell.Recorder agents@db1>`: the database without a password."""
         return f"<stepwell.Recorder {self._target.describe()}>"
-
-    def _first(self) -> Connection[Any] | None:
-        """A connection to begin with; None where runs can go to a file meanwhile. Raises DatabaseError."""
-        try:
-            return self._connect()
-        except (DatabaseError, psycopg.OperationalError) as error:
-            if self._spool is None:
-                raise
-            log.warning("recording without a database, until it is there: %s", error)
-            return None
 
     def _connect(self) -> Connection[Any]:
         if not self._ready:

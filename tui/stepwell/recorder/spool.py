@@ -25,6 +25,8 @@ class SpoolFile:
         self.path = folder / f"{run_id}-{os.getpid()}-{uuid4().hex[:8]}.jsonl"
         self.last = self.number = last
         """The last number that the database gave, and the last one that was given here."""
+        self.stuck = False
+        """Whether the database has refused the file for good."""
         self._size = 0
         self._file = os.open(
             self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600
@@ -125,6 +127,16 @@ class Spool:
                 intent.number = file.number
             _note(intent, book, books)
             intent.settle()
+
+    def waiting(self) -> list[UUID]:
+        """The runs whose files the database may take when it is back."""
+        return [run_id for run_id, file in self.files.items() if not file.stuck]
+
+    def give_up(self, run_id: UUID, why: str) -> None:
+        """The run's file is of no use to the database as it is, and is for somebody to look at."""
+        file = self.files[run_id]
+        file.stuck = True
+        log.error("run %s stays in %s: %s", run_id, file.path, why)
 
     def forget(self, run_id: UUID, numbers: Mapping[int, int], *, keep: bool) -> None:
         """The run is in the database, its steps under these numbers; `keep` its file for what is not."""
