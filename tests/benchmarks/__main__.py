@@ -8,13 +8,14 @@ from pathlib import Path
 
 import psycopg
 
-from tests.benchmarks import harmless, listing, moving, painting, prompts, recording
+from tests.benchmarks import harmless, importing, listing, moving, painting, prompts, recording
 from tests.benchmarks.harness import Table, durable_server
 
 BENCHMARKS: dict[str, Callable[..., Table]] = {
     "step": recording.one_caller,
     "threads": recording.many_callers,
     "prompts": prompts.prompts,
+    "import": importing.imports,
     "moves": moving.moves,
     "harmless": harmless.beside_writers,
     "paint": painting.paints,

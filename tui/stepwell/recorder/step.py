@@ -7,7 +7,7 @@ import contextlib
 from contextvars import Token
 from typing import TYPE_CHECKING
 
-from stepwell.core.codec import Encoded, canonical, digest, dump, encode, encode_and_canonical
+from stepwell.core.codec import Encoded, canonical, digest, encode, encode_and_canonical
 from stepwell.core.recording import storable
 from stepwell.core.steps import LLM_CALL, TOOL_CALL
 from stepwell.core.streamed import Streamed
@@ -50,7 +50,7 @@ class Step:
         self._asked: str | None = None
         if kind == TOOL_CALL:
             encoded, asked = encode_and_canonical(value)
-            self._asked = asked if name is None else f"{dump(name)} {asked}"
+            self._asked = asked if name is None else f"{name!a} {asked}"
         else:
             encoded = encode(value)
         self._run, self.kind, self._agent = run, kind, agent

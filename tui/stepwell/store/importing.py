@@ -102,24 +102,26 @@ def _import_run(
     done: Imported,
     on_step: Callable[[], None],
 ) -> None:
-    hashes = {step.number: call_hash(step) for step in run.steps}
-    row = _run_row(run_id, run, hashes, at) | {"source": source}
+    row = _run_row(run_id, run, at) | {"source": source}
     if connection.execute(query("insert_imported_run"), row).fetchone() is None:
         done.there.append(run_id)
         for _ in run.steps:
             on_step()
         return
+    hashes: dict[int, int | None] = {}
+    name = str(run_id)
     with connection.cursor() as cursor, cursor.copy(query("copy_imported_steps")) as copy:
-        for step in run.steps:
-            copy.write_row(_step_row(run_id, step, hashes[step.number], at))
+        for step in run.steps:  # the server is at work on those before
+            line, hashes[step.number] = _step_row(name, step, at)
+            copy.write_row(line)
             on_step()
+    if (loop := worst_loop(run, hashes)) is not None:
+        connection.execute(query("set_imported_loop"), {"run_id": run_id, "loop": _loop(loop)})
     done.new.append(run_id)
     done.steps += len(run.steps)
 
 
-def _run_row(
-    run_id: UUID, run: ImportedRun, hashes: dict[int, int | None], at: datetime
-) -> dict[str, object]:
+def _run_row(run_id: UUID, run: ImportedRun, at: datetime) -> dict[str, object]:
     return {
         "run_id": run_id,
         "name": _text(run.name),
@@ -131,19 +133,26 @@ def _run_row(
         "started_at": run.started or at,
         "finished_at": run.finished if run.started else None,
         "error": _failure(run.error),
-        "loop": _loop(worst_loop(run, hashes)),
     }
 
 
-def _step_row(run_id: UUID, step: ImportedStep, hash_: int | None, at: datetime) -> tuple[object, ...]:
-    given, given_exact = _encoded(step.input)
+def _step_row(run_id: str, step: ImportedStep, at: datetime) -> tuple[tuple[object, ...], int | None]:
+    """The row of a step; and of a finished tool call the hash, equal for the same name, arguments and result."""
+    name, hash_ = _text(step.name), None
     gave, gave_exact = _encoded(step.output)
-    return (
+    if step.type != TOOL_CALL or step.finished_order is None or step.input is MISSING:
+        given, given_exact = _encoded(step.input)
+    else:
+        encoded, asked = codec.encode_and_canonical(step.input)
+        given, given_exact = encoded.plain, encoded.exact
+        hash_ = codec.digest(f"{name!a} {asked} {gave} {gave_exact}")
+    row = (
         run_id, step.number, step.type, given, gave, step.started or step.finished or at, step.seed,
-        _text(step.agent), _text(step.name), step.parent, step.started, step.finished, step.finished_order,
+        _text(step.agent), name, step.parent, step.started, step.finished, step.finished_order,
         step.finished_before, step.started_before, _failure(step.error), given_exact, gave_exact,
         step.tokens_in, step.tokens_out, _text(step.finish_reason), hash_,
     )  # fmt: skip
+    return row, hash_
 
 
 def _encoded(value: object) -> tuple[str | None, str | None]:
@@ -163,13 +172,6 @@ def _failure(failure: Failure | None) -> str | None:
     return codec.dump({"type": storable(failure.type), "message": storable(failure.message)})
 
 
-def call_hash(step: ImportedStep) -> int | None:
-    """Of a finished tool call: equal for the same name, arguments and result. None for other steps."""
-    if step.type != TOOL_CALL or step.finished_order is None:
-        return None
-    return codec.digest(codec.canonical([step.name, step.input, step.output]))
-
-
 def worst_loop(run: ImportedRun, hashes: dict[int, int | None]) -> Loop | None:
     """The loop with most laps, None where no cycle of calls came often enough to be called one."""
     heads = [
@@ -183,8 +185,6 @@ def worst_loop(run: ImportedRun, hashes: dict[int, int | None]) -> Loop | None:
     )
 
 
-def _loop(loop: Loop | None) -> str | None:
-    if loop is None:
-        return None
+def _loop(loop: Loop) -> str:
     fields = ("first", "last", "period", "laps")
     return codec.dump({"name": storable(loop.name), **{name: getattr(loop, name) for name in fields}})

@@ -47,8 +47,12 @@ def both_ordinary(value: object) -> tuple[Encoded, str] | None:
     orders = None if text is None else _orders(frozenset(shapes))
     if text is None or orders is None:
         return None
-    same = text if orders.are_sorted else canonical_ordinary(value)
-    return None if same is None else (Encoded(text, orders.exact, False), same)
+    if not orders.are_sorted:
+        try:
+            return Encoded(text, orders.exact, False), dump(value, sort_keys=True)
+        except (RuntimeError, ValueError, TypeError):  # changed by another thread just now
+            return None
+    return Encoded(text, orders.exact, False), text
 
 
 class _Orders(NamedTuple):
