@@ -32,6 +32,7 @@ class Step:
     __slots__ = (
         "_agent",
         "_asked",
+        "_full",
         "_given",
         "_intent",
         "_name",
@@ -58,6 +59,7 @@ class Step:
         self._parent = parent_in(trail.run_id)
         self._seed = seed if type(seed) is int and seed in _SEEDS else None
         self._given = trail.prompts.given(kind, agent, value, encoded)
+        self._full = None if self._given.base is None else encoded
         self._intent: StartStep | None = None
         self._tick = 0
 
@@ -86,7 +88,7 @@ class Step:
             given.list,
             given.removed,
         )
-        self._intent = StartStep(row)
+        self._intent, self._full = StartStep(row, full=self._full), None
         return self._intent
 
     def _begun(self, intent: StartStep) -> None:
