@@ -5,12 +5,12 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn, Protocol
+from importlib import import_module
+from typing import Any, NoReturn, Protocol, cast
 
 import psycopg
 
 from stepwell.app.present.text import clean
-from stepwell.commands import demo, import_, init, open_, prune, replay, runs, show, steps
 from stepwell.errors import StepwellError, UsageError
 from stepwell.settings import language_encoding
 
@@ -25,49 +25,42 @@ class Command(Protocol):
     def run(self, args: argparse.Namespace) -> int: ...
 
 
-# Name, module, summary, examples.
-COMMANDS: tuple[tuple[str, Command, str, str], ...] = (
+# Name, which is that of its module, summary, examples. A module is loaded when its command is given.
+COMMANDS: tuple[tuple[str, str, str], ...] = (
     (
         "open",
-        open_,
         "open the debugger; the word itself can be left out",
         "stepwell\n  stepwell 7f3a:17\n  stepwell @failed",
     ),
     (
         "runs",
-        runs,
         "list runs, newest first",
         "stepwell runs refund --failed\n  stepwell runs --json --limit 500",
     ),
-    ("steps", steps, "list the steps of a run", "stepwell steps 7f3a\n  stepwell steps @failed --json"),
+    ("steps", "list the steps of a run", "stepwell steps 7f3a\n  stepwell steps @failed --json"),
     (
         "show",
-        show,
         "print what a step was given and gave",
         "stepwell show 7f3a:11\n  stepwell show '7f3a:11:$.output[0].id' --json",
     ),
     (
         "replay",
-        replay,
         "print the world as it was at a step",
         "stepwell replay 7f3a --to 11\n  stepwell replay @failed --to 50% --asked --json",
     ),
-    ("import", import_, "record runs from files", "stepwell import trajectories/*.traj"),
+    ("import", "record runs from files", "stepwell import trajectories/*.traj"),
     (
         "init",
-        init,
         "create the tables, or bring them up to date",
         "stepwell init --dsn postgresql://owner@db1/agents",
     ),
     (
         "prune",
-        prune,
         "delete runs that are not worth keeping, or old ones",
         "stepwell prune --dry-run\n  stepwell prune --older-than 30d",
     ),
     (
         "demo",
-        demo,
         "record four example runs and open them",
         "stepwell demo\n  stepwell demo --no-open --dsn scratch",
     ),
@@ -127,8 +120,14 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole command line; `args.command` is the module to run."""
+def module_of(command: str) -> Command:
+    """What does the work of a command."""
+    name = {"open": "open_", "import": "import_"}.get(command, command)
+    return cast(Command, import_module(f"stepwell.commands.{name}"))
+
+
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The whole command line; `args.command` is the module to run. `only`: with the arguments of one command."""
     parser = _Parser(
         prog="stepwell",
         usage="stepwell [--dsn DSN | CONNINFO | URI] [ADDRESS | COMMAND ...]",
@@ -140,7 +139,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--dsn", metavar="DSN", help=dsn_help)
     parser.add_argument("--version", action=_Version, help="print the version")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, prog="stepwell")
-    for name, module, summary, examples in COMMANDS:
+    for name, summary, examples in COMMANDS:
+        if only not in (None, name):
+            commands.add_parser(name, help=summary)
+            continue
+        module = module_of(name)
         sub = commands.add_parser(
             name,
             help=summary,
@@ -184,13 +187,22 @@ def expand(words: Sequence[str]) -> list[str]:
     return options + rest
 
 
+def _command_of(words: Sequence[str]) -> str | None:
+    """The command that expanded words give, None where help or the version is asked for instead."""
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        del rest[: 2 if rest[0] == "--dsn" else 1]
+    return rest[0] if rest else None
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit status. What goes wrong is one line on standard error, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding=language_encoding(os.environ), errors="backslashreplace")
     try:
-        args = build_parser().parse_args(expand(sys.argv[1:] if argv is None else argv))
+        words = expand(sys.argv[1:] if argv is None else argv)
+        args = build_parser(_command_of(words)).parse_args(words)
         status: int = args.command.run(args)
         sys.stdout.flush()
     except SystemExit as left:  # how argparse ends after --help and after an error
