@@ -8,12 +8,13 @@ from pathlib import Path
 
 import psycopg
 
-from tests.benchmarks import harmless, importing, listing, moving, painting, prompts, recording
+from tests.benchmarks import harmless, importing, listing, moving, painting, peers, prompts, recording
 from tests.benchmarks.harness import Table, durable_server
 
 BENCHMARKS: dict[str, Callable[..., Table]] = {
     "step": recording.one_caller,
     "threads": recording.many_callers,
+    "peers": peers.peers,
     "prompts": prompts.prompts,
     "import": importing.imports,
     "moves": moving.moves,
