@@ -8,7 +8,17 @@ from pathlib import Path
 
 import psycopg
 
-from tests.benchmarks import harmless, importing, listing, moving, painting, peers, prompts, recording
+from tests.benchmarks import (
+    harmless,
+    importing,
+    listing,
+    moving,
+    opening,
+    painting,
+    peers,
+    prompts,
+    recording,
+)
 from tests.benchmarks.harness import Table, durable_server
 
 BENCHMARKS: dict[str, Callable[..., Table]] = {
@@ -20,6 +30,8 @@ BENCHMARKS: dict[str, Callable[..., Table]] = {
     "moves": moving.moves,
     "harmless": harmless.beside_writers,
     "paint": painting.paints,
+    "open": opening.opening,
+    "live": opening.looking_on,
     "runs": listing.first_page,
 }
 
