@@ -25,6 +25,7 @@ CHILD = (
     "import json, sys; from stepwell.cli import main\nfor words in json.load(open(sys.argv[1])): main(words)"
 )
 """Many commands, one process."""
+AT_ONCE = 100
 Capture = pytest.CaptureFixture[str]
 
 
@@ -76,18 +77,21 @@ def commands(hostile: Hostile, folder: Path) -> list[list[str]]:
 
 def printed(words: Sequence[Sequence[str]], folder: Path, *, terminal: bool) -> bytes:
     """What these commands write to standard output and standard error."""
-    todo = folder / "todo.json"
-    todo.write_text(json.dumps(words))
-    command = [sys.executable, "-c", CHILD, str(todo)]
-    if not terminal:
-        both = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
-        return both.stdout.replace(b"\n", b"\r\n")
-    shown = RawTerminal(command, os.environ, size=(150, 40))
-    try:
-        assert shown.wait() == 0
-        return shown.read()
-    finally:
-        shown.close()
+    written, todo = b"", folder / "todo.json"
+    for start in range(0, len(words), AT_ONCE):
+        todo.write_text(json.dumps(words[start : start + AT_ONCE]))
+        command = [sys.executable, "-c", CHILD, str(todo)]
+        if not terminal:
+            both = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
+            written += both.stdout.replace(b"\n", b"\r\n")
+            continue
+        shown = RawTerminal(command, os.environ, size=(150, 40))
+        try:
+            assert shown.wait() == 0
+            written += shown.read()
+        finally:
+            shown.close()
+    return written
 
 
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])

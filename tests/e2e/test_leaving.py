@@ -2,7 +2,9 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -27,6 +29,11 @@ def assert_restored(terminal: RawTerminal) -> None:
     assert written.rindex(LEAVES_SCREEN) > written.rindex(ENTERS_SCREEN)
     assert written.rindex(SHOWS_CURSOR) > written.rindex(HIDES_CURSOR)
     assert terminal.settings_now() == terminal.settings
+
+
+def process_state(pid: int) -> str:
+    """`R`, `S`, `T` for stopped."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def test_q_goes_back_to_the_list_and_out_of_it(shell: Terminal) -> None:
@@ -81,13 +88,103 @@ def test_it_suspends_and_comes_back_as_it_was(shell: Terminal) -> None:
     shell.line("stty -a | tr ' ' '\\n' | grep -cx -e echo -e icanon -e icrnl -e opost")
     shell.wait_for("4")
     shell.line("fg")
-    assert shell.wait_for("17/52 33% after") == before
+    assert shell.wait_for("17/52 33% after")[:22] == before[:22]
     shell.type("n")
     shell.wait_for("18/52 35% after")
     shell.type("q")
     shell.wait_for_prompt()
     shell.line("echo left with $?")
     shell.wait_for("left with 0")
+
+
+def test_it_suspends_without_tmux_too(raw: Callable[..., RawTerminal], recorded: str) -> None:
+    shell = raw("bash", "--norc", "--noprofile", "-i", DSN=recorded)
+    shell.send(b'stepwell --dsn "$DSN" @failed\r')
+    shell.wait_for(b"1/52 2% after")
+    shell.send(b"\x1a")
+    shell.wait_for(LEAVES_SCREEN, b"Stopped")
+    shell.written = b""
+    shell.send(b"fg\r")
+    shell.wait_for(ENTERS_SCREEN, b"1/52 2% after")
+    shell.send(b"nq")
+    shell.wait_for(LEAVES_SCREEN, SHOWS_CURSOR)
+    shell.send(b"echo left with $?; exit\r")
+    shell.wait_for(b"left with 0")
+    assert shell.wait() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGTSTP, signal.SIGCONT])
+def test_it_goes_on_after_being_stopped_by_somebody_else(
+    debugger: RawTerminal, number: signal.Signals
+) -> None:
+    """Also where it was not: the terminal is taken once, and given back as it was before the first time."""
+    debugger.signal(number)
+    if number != signal.SIGCONT:
+        wait_until(lambda: process_state(debugger.pid) == "T", "it does not stop")
+    debugger.read()
+    debugger.written = b""
+    debugger.signal(signal.SIGCONT)
+    debugger.wait_for(ENTERS_SCREEN, b"1/52 2% after")
+    debugger.send(b"nn")
+    debugger.wait_for(b"3/52 6% after")
+    debugger.send(b"q")
+    assert debugger.wait() == 0
+    assert_restored(debugger)
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_a_signal_at_any_moment_of_the_start_leaves_the_terminal_as_it_was(
+    raw: Callable[..., RawTerminal], recorded: str, number: signal.Signals
+) -> None:
+    """Where nothing is shown yet, it just ends."""
+    for moment in (0.1, 0.4, None):
+        starting = raw(*STEPWELL, "--dsn", recorded, "@failed")
+        if moment is None:
+            starting.wait_for(ENTERS_SCREEN)
+        else:
+            time.sleep(moment)
+        starting.signal(number)
+        assert starting.wait() in (-number, 128 + number)
+        assert b"Traceback" not in starting.read()
+        assert starting.settings_now() == starting.settings
+        if ENTERS_SCREEN in starting.written:
+            assert_restored(starting)
+
+
+def test_it_ends_with_its_terminal_at_any_moment(raw: Callable[..., RawTerminal], recorded: str) -> None:
+    """While it starts, in a prompt, in the help; told by SIGHUP, and not told."""
+    for controls, keys in ((True, None), (True, b"/abc"), (False, None), (False, b":"), (False, b"?")):
+        debugger = raw(*STEPWELL, "--dsn", recorded, "@failed", controls=controls)
+        if keys is not None:
+            debugger.wait_for(b"1/52 2% after")
+            debugger.send(keys)
+        debugger.vanish()
+        debugger.wait()
+
+
+def test_it_ends_with_its_terminal_in_the_middle_of_a_move(debugger: RawTerminal, recorded: str) -> None:
+    with psycopg.connect(recorded) as other:
+        other.execute("LOCK TABLE agent_steps IN ACCESS EXCLUSIVE MODE")
+        debugger.send(b"n")
+        wait_until(lambda: any(state == "active" for _, state, _ in backends(recorded)), "no move")
+        debugger.vanish()
+        assert debugger.wait() == 128 + signal.SIGHUP
+        wait_until(lambda: not backends(recorded), lambda: f"still connected: {backends(recorded)}")
+
+
+def test_its_embedded_postgres_goes_with_a_terminal_that_goes_while_it_starts(
+    raw: Callable[..., RawTerminal], stepwell_home: Path
+) -> None:
+    """Whatever it had got to; the next one starts it again."""
+    starting = raw(*STEPWELL)
+    wait_until(stepwell_home.exists, "nothing is started")
+    starting.vanish()
+    starting.wait()
+    wait_until(lambda: not list(stepwell_home.glob("*/data/postmaster.pid")), "the server runs on")
+    again = raw(*STEPWELL)
+    again.wait_for(b"no runs are recorded here yet")
+    again.send(b"q")
+    assert again.wait() == 0
 
 
 @pytest.mark.parametrize("number", ENDINGS)

@@ -1,11 +1,16 @@
 """Terminals of every kind, and what is no terminal."""
 
+import os
 import re
 import shlex
-from collections.abc import Callable
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+import stepwell
 from tests.e2e.conftest import STEPWELL
 from tests.e2e.terminal import RawTerminal, Terminal
 
@@ -28,17 +33,73 @@ def test_it_shows_in_a_terminal_called(terminal: Callable[..., Terminal], record
     assert debugger.wait() == 0
 
 
-def test_it_shows_without_a_language(terminal: Callable[..., Terminal], recorded: str) -> None:
-    debugger = terminal(*STEPWELL, "--dsn", recorded, LANG="C", LC_ALL="C")
-    debugger.wait_for("newest first", "search_orders x24, M")
-    debugger.type("Enter")
-    debugger.wait_for("1/52 2% after", LOOP)
-    debugger.type("q", "q")
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "term", ["xterm-256color", "screen-256color", "tmux-256color", "rxvt", "st", "foot", "vt220"]
+)
+@pytest.mark.parametrize("size", [(20, 5), (40, 12), (80, 24), (300, 100)])
+def test_it_shows_in_any_terminal_of_any_size(
+    terminal: Callable[..., Terminal], recorded: str, term: str, size: tuple[int, int]
+) -> None:
+    debugger = terminal(*STEPWELL, "--dsn", recorded, "@failed", TERM=term, size=size)
+    debugger.wait_for("1/52 2% after")
+    debugger.type("nGzdq")
     assert debugger.wait() == 0
 
 
+@pytest.mark.parametrize(
+    "language", [{"LANG": "C"}, {"LANG": "C.UTF-8", "LC_ALL": "POSIX"}, {"LANG": "de_DE"}]
+)
+def test_without_a_utf8_language_all_that_is_written_is_ascii(
+    raw: Callable[..., RawTerminal], schema_dsn: str, language: dict[str, str]
+) -> None:
+    """What was recorded in other letters takes as many cells as it would."""
+    with stepwell.Recorder(schema_dsn) as recorder, recorder.run("naïve 漢字 run") as run:
+        run.state({"naïve": "漢字 and more than fits " * 20})
+    debugger = raw(*STEPWELL, "--dsn", schema_dsn, **language)
+    debugger.wait_for(b"newest first", b"na?ve ???? run ")
+    debugger.send(b"\r")
+    debugger.wait_for(b"1/1 100% after", b'"????')
+    debugger.send("/ü漢\r".encode())
+    debugger.wait_for(b"not found: ???")
+    debugger.send(b"qq")
+    assert debugger.wait() == 0
+    assert debugger.written.isascii()
+
+
+@pytest.fixture
+def in_screen(terminal: Callable[..., Terminal]) -> Iterator[Terminal]:
+    """A shell in which GNU screen keeps its sessions to itself, and none for longer than the test."""
+    if shutil.which("screen") is None:
+        pytest.skip("no GNU screen: apt-get install screen")
+    folder = Path(os.environ["STEPWELL_HOME"])
+    folder.mkdir(mode=0o700)
+    config = folder / "screenrc"
+    config.write_text("startup_message off\n")
+    shell = terminal("bash", "--norc", "--noprofile", SCREENDIR=str(folder), SCREENRC=str(config))
+    shell.wait_for("$")
+    yield shell
+    quitting = ["screen", "-S", "work", "-X", "quit"]
+    subprocess.run(quitting, env=os.environ | {"SCREENDIR": str(folder)}, check=False, capture_output=True)
+
+
+def test_gnu_screen_shows_it_and_takes_it_up_again(in_screen: Terminal, recorded: str) -> None:
+    """Detached and attached anew, as after a broken connection."""
+    in_screen.line(shlex.join(["screen", "-S", "work", *STEPWELL, "--dsn", recorded, "@failed"]))
+    in_screen.wait_for("1/52 2% after", LOOP, "INPUT- gpt-5-mini", "n/p step")
+    in_screen.type("n" * 10)
+    there = in_screen.wait_for("11/52 21% after")
+    in_screen.type("C-a", "d")
+    in_screen.wait_for("detached from")
+    in_screen.line("screen -r work")
+    in_screen.wait_for("11/52 21% after", lambda screen: screen[:9] == there[:9])
+    in_screen.type("nq")
+    in_screen.wait_for("[screen is terminating]")
+
+
 def test_it_has_colours_but_never_the_mouse(raw: Callable[..., RawTerminal], recorded: str) -> None:
-    debugger = raw(*STEPWELL, "--dsn", recorded, "@failed:5")
+    """The sixteen that every terminal has, and that its user has chosen, though it may have millions."""
+    debugger = raw(*STEPWELL, "--dsn", recorded, "@failed:5", COLORTERM="truecolor")
     debugger.wait_for(b"5/52 10% after", b"x prompt 6 holds")
     debugger.send(b"q")
     assert debugger.wait() == 0
@@ -78,6 +139,8 @@ def test_it_starts_in_a_window_of_no_use(terminal: Callable[..., Terminal], reco
     debugger = terminal(*STEPWELL, "--dsn", recorded, size=(10, 3))
     debugger.wait_for(lambda screen: "".join(screen).strip() != "")
     debugger.type("Enter")
+    debugger.resize(20, 5)
+    debugger.wait_for("1/52 2% after")
     debugger.resize(80, 24)
     debugger.wait_for("1/52 2% after", LOOP)
 
@@ -89,6 +152,19 @@ def test_half_a_terminal_is_refused(raw: Callable[..., RawTerminal], recorded: s
     assert debugger.wait() == 2
     assert debugger.written == (
         b"stepwell: the debugger needs a terminal; without one: stepwell runs, steps, show, replay\r\n"
+    )
+
+
+@pytest.mark.parametrize("term", ["", "unknown"])
+def test_a_terminal_that_is_not_known_is_refused(
+    raw: Callable[..., RawTerminal], recorded: str, term: str
+) -> None:
+    setting = [f"TERM={term}"] if term else ["-u", "TERM"]
+    debugger = raw("env", *setting, *STEPWELL, "--dsn", recorded)
+    assert debugger.wait() == 2
+    why = f"TERM={term} cannot show the debugger" if term else "the debugger has to know TERM"
+    assert debugger.written.decode() == (
+        f"stepwell: {why}; set TERM, or use stepwell runs, steps, show, replay\r\n"
     )
 
 

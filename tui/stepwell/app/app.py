@@ -56,9 +56,10 @@ class StepwellApp(App[int], inherit_bindings=False):
         self.keyboard = Keyboard(self, super().on_event, self._key_done, self._early)
         self.last_words: str | None = None
         """What to say on stderr once the terminal is restored."""
+        self.on_terminal = False
+        """Whether it has a real terminal, whose end is the end of the app."""
 
     def on_mount(self) -> None:
-        self._watch_for_hang_up()
         if self.start is None:
             self.push_screen(RunsScreen(self.target), self._leave)
         else:
@@ -137,9 +138,9 @@ class StepwellApp(App[int], inherit_bindings=False):
         self.last_words = problem
         self.exit(0 if problem is None else 2)
 
-    def _watch_for_hang_up(self) -> None:
-        """SIGHUP and SIGTERM end the app in order: rolled back, disconnected."""
-        if self.is_headless:
+    def on_load(self) -> None:
+        """From before the terminal is taken, SIGHUP and SIGTERM end the app in order: rolled back, restored."""
+        if not self.on_terminal:
             return
         loop = asyncio.get_running_loop()
         for number in (signal.SIGHUP, signal.SIGTERM):

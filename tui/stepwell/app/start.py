@@ -21,6 +21,7 @@ from stepwell.store.connect import Target
 def run_app(target: Target, address: str | None) -> int:
     """Look at the database first, so that what is wrong is told on a terminal that still scrolls."""
     app = StepwellApp(target, Memory(paths().state), _start(target, address))
+    app.on_terminal = True
     with _written_by_cells(sys.__stderr__):
         status = app.run(mouse=False)
     if app.last_words:

@@ -29,9 +29,13 @@ class Account:
     foreign: bool
     """True where this is not the user of this process, which then is root."""
 
-    def run(self, argv: Sequence[str | Path], *, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, argv: Sequence[str | Path], *, timeout: float = 120.0, holding: Sequence[int] = ()
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command as this user, in its own session, with none of the caller's environment or files.
 
+        `holding` are files that it has open all the same: their locks last until it ends, though the caller is
+        killed.
         Raises OSError where it cannot be run, TimeoutExpired after `timeout` seconds.
         """
         return subprocess.run(
@@ -44,6 +48,7 @@ class Account:
             errors="replace",
             timeout=timeout,
             start_new_session=True,
+            pass_fds=holding,
             check=False,
             user=self.uid if self.foreign else None,
             group=self.gid if self.foreign else None,

@@ -86,8 +86,11 @@ class Cluster:
             account.make_folder(self.socket_folder, 0o700)
             check_private(self.socket_folder, account.uid)
 
-    def initialise(self, binaries: Path, account: Account) -> None:
-        """Make the data folder, whole or not at all, unless it is there. Raises DatabaseError."""
+    def initialise(self, binaries: Path, account: Account, holding: Sequence[int] = ()) -> None:
+        """Make the data folder, whole or not at all, unless it is there. Raises DatabaseError.
+
+        `holding` is the file whose lock keeps others from doing so: initdb outlives a starter that is killed.
+        """
         if (self.data / "PG_VERSION").exists():
             return
         unfinished = self.folder / "data.new"
@@ -98,7 +101,7 @@ class Cluster:
         locale = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8")
         auth = ("--auth-local=trust", "--auth-host=reject", "-U", SUPERUSER)
         try:
-            done = account.run([binaries / "initdb", "-D", unfinished, *locale, *auth])
+            done = account.run([binaries / "initdb", "-D", unfinished, *locale, *auth], holding=holding)
             if done.returncode != 0:
                 why = f"cannot make the embedded Postgres in {self.folder}: {cause(done.stderr)}"
                 raise DatabaseError(f"{why}; set STEPWELL_HOME to another folder, {NAME_ONE}")

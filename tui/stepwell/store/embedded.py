@@ -66,8 +66,8 @@ def start(paths: Paths, *, options: Mapping[str, str] | None = None) -> Embedded
         account = server_account()
         cluster.make_folders(account)
         _check_reach(cluster.folder, account)
-        with _lock(cluster.folder / "start.lock", fcntl.LOCK_EX):
-            return _start_locked(cluster, account, options or {})
+        with _lock(cluster.folder / "start.lock", fcntl.LOCK_EX) as lock:
+            return _start_locked(cluster, account, options or {}, lock)
     except OSError as error:
         where = error.filename or cluster.folder
         raise DatabaseError(
@@ -76,12 +76,12 @@ def start(paths: Paths, *, options: Mapping[str, str] | None = None) -> Embedded
         ) from error
 
 
-def _start_locked(cluster: Cluster, account: Account, options: Mapping[str, str]) -> Embedded:
+def _start_locked(cluster: Cluster, account: Account, options: Mapping[str, str], lock: int) -> Embedded:
     binaries = within_reach(cluster.folder.parent, account)
     users_lock = _open_lock(cluster.folder / "users.lock")
     try:
         fcntl.flock(users_lock, fcntl.LOCK_SH)
-        cluster.initialise(binaries, account)
+        cluster.initialise(binaries, account, [lock])
         # Before the server: killed in between, the starter leaves a keeper without a server, not the reverse.
         if not _ensure_keeper(cluster.folder, account):
             _refuse_elsewhere(cluster)
@@ -135,11 +135,11 @@ def _check_reach(folder: Path, account: Account) -> None:
 
 
 @contextmanager
-def _lock(path: Path, how: int) -> Iterator[None]:
+def _lock(path: Path, how: int) -> Iterator[int]:
     lock = _open_lock(path)
     try:
         fcntl.flock(lock, how)
-        yield
+        yield lock
     finally:
         os.close(lock)
 
