@@ -53,9 +53,10 @@ def _version_of(dsn: str) -> str:
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, short_folder: Path) -> None:
-    """Nothing of the developer's own: no databases, no colour settings, no home."""
+    """Nothing of the developer's own: no databases, no colour settings, no language, no home."""
+    monkeypatch.setenv("LANG", "C.UTF-8")
     for name in list(os.environ):
-        if name.startswith("PG") or name in {"NO_COLOR", "DATABASE_URL", "STEPWELL_DSN", "FORCE_COLOR"}:
+        if name.startswith(("PG", "LC_")) or name in {"NO_COLOR", "DATABASE_URL", "STEPWELL_DSN", "FORCE_COLOR"}:
             monkeypatch.delenv(name)
     home = tmp_path / "home"
     for name, folder in {

@@ -1,6 +1,6 @@
 """Recorded text may hold anything, and none of it reaches the terminal as anything but text."""
 
-import re
+from xml.etree import ElementTree
 
 import pytest
 
@@ -9,34 +9,7 @@ from tests.app.hostile_app import debugger
 from tests.app.paint import measure
 from tests.app.recorded import HOSTILE, LOOPING
 from tests.app.stepping import Debugging, debug, keys, pressed
-
-OWN = re.compile(
-    rb"\x1b\[[0-9;]*[mH]"  # colours, where to write
-    rb"|\x1b\[\?[0-9;]+[hlu$p]+"  # modes of the terminal, set and asked for
-    rb"|\x1b\[[<>=]?[0-9]*u"  # which keys are told apart
-    rb"|\x1b\]22;[a-z]+\x07"  # the shape of the mouse pointer
-)
-"""What Textual itself writes. No text of a run can spell any of it without an ESC that is its own."""
-FORBIDDEN = re.compile("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-EVERYWHERE = [
-    *"nnnnnn", "g", "d", "d", "x", "\t", "x", "\t", "z", "z", "M", "a", "b", "n", "b", "t", "B", "q", "Z", "G",
-    "\r", "?", "q", "'", "q", "y", "/", "\r", ".", ":", "\r", "\x0c",
-]  # fmt: skip
-
-
-def test_no_control_sequence_of_a_run_reaches_the_terminal(
-    recorded_dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every byte written on a walk through every screen, at a real terminal."""
-    monkeypatch.setenv("STEPWELL_TEST_TARGET", recorded_dsn)
-    monkeypatch.setenv("STEPWELL_TEST_RUN", str(HOSTILE))
-    costs = measure(debugger, EVERYWHERE, settle=0.05, environment={"TMUX": "", "STY": ""})
-    output = b"".join(cost.output for cost in costs)
-    assert rb"\x1b]52;c;cm0=" in output, "nothing hostile was shown"
-    copied = re.compile(rb"\x1b\]52;c;[A-Za-z0-9+/=]*\x07")
-    assert len(copied.findall(output)) == 1, "the one copy that was asked for"
-    rest = OWN.sub(b"", copied.sub(b"", output)).decode()
-    assert FORBIDDEN.findall(rest) == []
+from tests.hostile import TEXTS, foreign, record, together
 
 
 def test_redraw_paints_the_whole_screen(recorded_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,6 +31,23 @@ def test_a_message_that_goes_costs_no_paint_of_its_own(
     *_, said, moved = measure(debugger, ["'", "q", "n"], environment={"TMUX": "", "STY": ""})
     assert b"no bookmark" in said.output
     assert moved.paints == 1
+
+
+def test_a_picture_of_the_screen_is_well_formed_and_holds_letters_only(schema_dsn: str) -> None:
+    """As SVG, which the pictures of the README are."""
+    run = record(schema_dsn, [TEXTS["HTML"], *together(TEXTS.values(), 13)])
+    pictures: list[str] = []
+
+    async def act(debugger: Debugging) -> None:
+        for typed in ("", "n", "n", "nx", "<tab>xz", "zG", "B", "q?"):
+            await debugger.press(typed)
+            pictures.append(debugger.app.export_screenshot(title=debugger.rows("title")[0]))
+
+    debug(schema_dsn, run, act, size=(160, 50))
+    for picture in pictures:
+        ElementTree.fromstring(picture)
+        assert foreign(picture.replace("\n", "\r\n").encode()) == []
+    assert "&lt;script&gt;" in "".join(pictures)
 
 
 @pytest.mark.parametrize("step", range(1, 7))

@@ -1,6 +1,7 @@
 """Recorded text cannot act upon the terminal, and takes exactly the cells that it is given."""
 
 import unicodedata
+from codecs import register_error
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -22,7 +23,8 @@ from stepwell.app.present import (
     wrap,
 )
 from stepwell.app.present.spans import Role, Span, line_cells, line_text, style, wrap_line
-from stepwell.app.present.text import CHUNK, wrap_range
+from stepwell.app.present.text import CHUNK, in_as_many_cells, wrap_range
+from tests.hostile import TEXTS, foreign
 
 HOSTILE = {
     "clear screen": ("\x1b[2J", r"\x1b[2J"),
@@ -63,6 +65,20 @@ ANY_TEXT = st.text(st.characters())
 def test_hostile_text_is_spelled_out(kind: str) -> None:
     recorded, expected = HOSTILE[kind]
     assert clean(recorded) == expected
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_what_is_made_to_attack_is_letters_in_as_many_cells_as_are_counted(kind: str) -> None:
+    shown = clean(TEXTS[kind])
+    assert foreign(shown.encode()) == []
+    assert cells(shown) == sum(map(cell_len, shown))
+    assert [cells(fit(shown, width)) for width in range(12)] == list(range(12))
+
+
+def test_what_a_language_lacks_takes_as_many_cells_as_it_would() -> None:
+    register_error("tests.cells", in_as_many_cells)
+    assert fit("naïve 漢字", 9).encode("ascii", "tests.cells") == b"na?ve ??."
+    assert "漢ï…".encode("latin-1", "tests.cells") == b"??\xef."
 
 
 @given(ANY_TEXT)

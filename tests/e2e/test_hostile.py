@@ -1,6 +1,7 @@
 """Whatever is recorded, named, typed or pasted: the terminal is sent letters, and the debugger's own sequences."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.conftest import create_database, drop_database
 from tests.e2e.conftest import STEPWELL, backends
 from tests.e2e.terminal import RawTerminal, wait_until
-from tests.hostile import TEXTS, foreign, record, together
+from tests.hostile import OWN, TEXTS, foreign, record, together
 
 NAME = "\x1b]0;x\x07\x9b5n\u202e[/x]%s"
 """Short enough to be the name of a database, a role, and a folder of sockets."""
@@ -24,33 +25,32 @@ PASTED = "\x9b31m\u202e\x00\x07\x08\t%s[/x] {}\u200b\ud7ff\U000e0041e\u0301\u030
 @pytest.fixture
 def place(server: str, schema_template: str, short_folder: Path) -> Iterator[Callable[[Sequence[str]], str]]:
     """Records texts in a database whose name, owner and host are hostile too, and returns its conninfo."""
-    plain = create_database(server, schema_template)
-    database = str(conninfo_to_dict(plain)["dbname"])
-    hostile = make_conninfo(plain, dbname=database + NAME, user=database + NAME)
-    link = short_folder / f"{os.getpid()}{NAME}".replace("/", "|")
+    made: list[str] = []
+    links: list[Path] = []
 
     def make(texts: Sequence[str]) -> str:
+        plain = create_database(server, schema_template)
         record(plain, texts)
+        old = str(conninfo_to_dict(plain)["dbname"])
+        made.append(old + NAME)
+        names = {"old": sql.Identifier(old), "new": sql.Identifier(old + NAME)}
         with psycopg.connect(server, autocommit=True) as connection:
-            for text in (
-                "CREATE ROLE {new} LOGIN SUPERUSER",
-                "ALTER DATABASE {old} RENAME TO {new}",
-                "ALTER DATABASE {new} OWNER TO {new}",
-            ):
-                names = {"old": sql.Identifier(database), "new": sql.Identifier(database + NAME)}
-                connection.execute(sql.SQL(text).format(**names))
+            connection.execute(sql.SQL("CREATE ROLE {new} LOGIN SUPERUSER").format(**names))
+            connection.execute(sql.SQL("ALTER DATABASE {old} RENAME TO {new}").format(**names))
         host = str(conninfo_to_dict(plain).get("host", ""))
-        if not host.startswith("/"):
-            return hostile
-        link.symlink_to(host)
-        return make_conninfo(hostile, host=str(link))
+        if host.startswith("/"):
+            links.append(short_folder / f"{os.getpid()}{len(made)}{NAME}".replace("/", "|"))
+            links[-1].symlink_to(host)
+            host = str(links[-1])
+        return make_conninfo(plain, dbname=made[-1], user=made[-1], host=host)
 
     yield make
-    link.unlink(missing_ok=True)
-    drop_database(server, hostile)
-    drop_database(server, plain)
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(database + NAME)))
+    for link in links:
+        link.unlink()
+    for name in made:
+        drop_database(server, make_conninfo(server, dbname=name))
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
 
 
 class Walk:
@@ -129,3 +129,23 @@ def test_no_text_acts_upon_the_terminal_of_the_debugger(
     assert foreign(written) == []
     assert rb"\x1b]52;c;cm0gLXJm" in written, "nothing hostile was shown"
     assert rb"\x1b]0;x\x07\x9b5n\u202e[/x]%s" in written, "not in the title"
+
+
+@pytest.mark.long
+def test_one_by_one_the_texts_do_no_more_than_benign_ones(
+    raw: Callable[..., RawTerminal], place: Callable[[Sequence[str]], str]
+) -> None:
+    """In every field and at its beginning; and none brings a kind of sequence that plain words do not."""
+    words = [f"word{number} and more" for number in range(2)]
+    benign = looked_at(raw, place(words), words)
+    kinds = {kind(sequence) for sequence in OWN.findall(benign)}
+    assert kind(b"\x1b[31m") in kinds
+    for texts in (list(TEXTS.values())[:20], list(TEXTS.values())[20:]):
+        written = looked_at(raw, place(texts), texts)
+        assert foreign(written) == []
+        assert {kind(sequence) for sequence in OWN.findall(written)} <= kinds
+
+
+def kind(sequence: bytes) -> bytes:
+    """A sequence without what varies: numbers of places and styles, what is copied."""
+    return re.sub(rb"(?<=52;c;)[^\x07]*|[0-9;]+(?=[mH])", b"", sequence)
