@@ -111,6 +111,8 @@ def test_a_turn_that_ended_unseen_holds_up_nobody(
     turns.begin(Turn())  # and one of this thread
     assert run.tool(len, "ab") == 2
     assert [row["got"] for row in steps(run.run_id)] == [1, 2]
+    turns.begin(Turn())
+    run.trail.writer.close()  # which would wait for ever
 
 
 def test_a_caller_alone_needs_no_other_thread(recorder: Recorder) -> None:

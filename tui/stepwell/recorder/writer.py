@@ -7,7 +7,9 @@ again alone, by the writer's thread, so that an intent fails only by itself.
 """
 
 import atexit
+import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -106,10 +108,18 @@ class Writer:
         self._closed = True
         if self._thread is None:
             self._serve(Turn())
-        if not self._ended and self._thread is not threading.current_thread():
-            self._call()
+        until = math.inf if timeout is None else time.monotonic() + timeout
+        while not self._is_over() and (left := until - time.monotonic()) > 0:
+            self._look()
             if self._thread is not None:
-                self._thread.join(timeout)
+                self._thread.join(min(PATIENCE, left))
+
+    def _is_over(self) -> bool:
+        """Whether a closed writer has nothing left to do, or this is its own thread that does it."""
+        thread = self._thread
+        return thread is threading.current_thread() or (
+            self._ended and (thread is None or not thread.is_alive())
+        )
 
     # -- a caller's turn: one batch, one attempt --
 
