@@ -21,6 +21,9 @@ STEPS = 5
 """That `record` makes of each text."""
 PASTED = "\x9b31m\u202e\x00\x07\x08\t%s[/x] {}\u200b\ud7ff\U000e0041e\u0301\u0301\u0301\u0301\u0301"
 
+SEARCHED = "[/x]"
+"""Stands in a text that looks like markup."""
+
 
 @pytest.fixture
 def place(server: str, schema_template: str, short_folder: Path) -> Iterator[Callable[[Sequence[str]], str]]:
@@ -95,7 +98,7 @@ def walk(terminal: RawTerminal, steps: int) -> None:
     there.press("B", "STOPS AT")
     there.paste("a", f"name:{PASTED}", "hits")
     there.press(" jd", "deleted")
-    there.press("q/\x1b[200~[/x]\x1b[201~\r", "hit ")
+    there.press(f"q/\x1b[200~{SEARCHED}\x1b[201~\r", "hit ")
     there.press(".", "hit ")
     there.paste("/", PASTED, "not found")
     there.paste(":", PASTED, "! ")
@@ -136,11 +139,12 @@ def test_one_by_one_the_texts_do_no_more_than_benign_ones(
     raw: Callable[..., RawTerminal], place: Callable[[Sequence[str]], str]
 ) -> None:
     """In every field and at its beginning; and none brings a kind of sequence that plain words do not."""
-    words = [f"word{number} and more" for number in range(2)]
+    words = [f"word{number} and {SEARCHED}" for number in range(2)]
     benign = looked_at(raw, place(words), words)
     kinds = {kind(sequence) for sequence in OWN.findall(benign)}
     assert kind(b"\x1b[31m") in kinds
-    for texts in (list(TEXTS.values())[:20], list(TEXTS.values())[20:]):
+    for part in (list(TEXTS.values())[:20], list(TEXTS.values())[20:]):
+        texts = [*part, SEARCHED]
         written = looked_at(raw, place(texts), texts)
         assert foreign(written) == []
         assert {kind(sequence) for sequence in OWN.findall(written)} <= kinds
