@@ -25,7 +25,7 @@ from tests.pooler import pooler
 from tests.recorder.conftest import Look, steps_of
 from tests.recorder.servers import Server
 
-KILLS = 60
+KILLS = 40
 
 NURSERY = """
 import os, random, select, signal, sys, threading, time

@@ -5,7 +5,7 @@ from stepwell.core.spooling import read as read_spool
 from stepwell.importers.document import Document
 
 NAME = "spool"
-TITLE = "a run spooled by Recorder(on_failure='spool')"
+TITLE = "spooled run"
 
 
 def recognises(document: Document) -> bool:
