@@ -1,8 +1,10 @@
 """The jobs of the debugger's worker: open a run, move in it, search it, look for what a live run has gained."""
 
+import threading
 import time
 from bisect import bisect_right
 from collections.abc import Callable
+from concurrent.futures import Future
 from uuid import UUID
 
 from textual.message import Message
@@ -37,11 +39,27 @@ class Mover:
         self._replayer = Replayer(target, run_id, clock)
         self._run: RunHead | None = None
         self._steps = Heads.of(())
+        self._begun: Future[Opened] | None = None
         self._quiet = 0
         self._due = 0.0
         """When to look closely again, also at a run that seems to be as it was."""
 
+    def begin(self) -> None:
+        """Open the run in the background, for `open` to wait for: while there is no screen yet."""
+        self._begun = begun = Future[Opened]()
+        threading.Thread(target=self._open_for, args=[begun], name="stepwell opening", daemon=True).start()
+
+    def _open_for(self, begun: Future[Opened]) -> None:
+        try:
+            begun.set_result(self._open())
+        except BaseException as problem:  # told where it is waited for
+            begun.set_exception(problem)
+
     def open(self) -> Opened:
+        begun, self._begun = self._begun, None
+        return self._open() if begun is None else begun.result()
+
+    def _open(self) -> Opened:
         self._run = self._replayer.run()
         self._steps = self._replayer.heads(details=False)
         return Opened(self._run, self._steps, self._replayer.where(), self._replayer.caution)

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from stepwell.app.app import StepwellApp
 from stepwell.app.memory import Memory
+from stepwell.app.mover import Mover
 from stepwell.app.present import clean
 from stepwell.app.present.text import in_as_many_cells
 from stepwell.app.screens.replaying import Start
@@ -54,6 +55,9 @@ def _start(target: Target, text: str | None) -> Start | None:
             runs.page(1)
             return None
         address = parse_address(text)
-        return Start(runs.find(address.run), address, first=True)
+        run = runs.find(address.run)
     finally:
         runs.close()
+    mover = Mover(target, run.run_id)
+    mover.begin()
+    return Start(run, address, first=True, mover=mover)

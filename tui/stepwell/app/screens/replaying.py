@@ -36,6 +36,8 @@ class Start:
     address: Address | None = None
     first: bool = False
     """Whether it is the first thing to be seen."""
+    mover: Mover | None = None
+    """Which has begun to open the run."""
 
 
 class ReplayingScreen(Screen[str | None]):
@@ -54,7 +56,7 @@ class ReplayingScreen(Screen[str | None]):
         self._pausing = self._replay_again = False
         self._path: Path | None = None
         """What to tell of the world that is being replayed."""
-        self.mover = mover or Mover(target, start.run.run_id)
+        self.mover = mover or start.mover or Mover(target, start.run.run_id)
         self.worker = Worker(self.post_message, self.mover.close, self.mover.poll, self.mover.interval)
 
     def compose(self) -> ComposeResult:
