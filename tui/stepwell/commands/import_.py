@@ -30,7 +30,7 @@ _ID_DIGITS = 8
 JSON_HELP = """\
 with --json, one object a line for each file:
   file, format     the file, and the format that it has, null if none is known
-  imported         ids of the runs that are new, or went on by what a recorder had spooled
+  imported         ids of the runs that are new, or went on with a spool
   already_there    ids of those imported before
   steps            how many steps these runs got
   error            why nothing of this file was imported, or null
