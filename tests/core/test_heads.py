@@ -64,6 +64,15 @@ def test_a_number_is_found_where_it_first_stands(steps: list[StepHead], number: 
     assert Heads.of(steps).index_of(number) == expected
 
 
+@given(runs)
+def test_what_is_in_doubt_is_told_by_number_and_repeated_numbers_apart(steps: list[StepHead]) -> None:
+    numbers = [step.number for step in steps]
+    found = [step.number for step in steps if step.in_doubt]
+    alone, again = Heads.of(steps).unfinished
+    assert alone == [number for number in found if numbers.count(number) == 1]
+    assert again == sorted({number for number in found if numbers.count(number) > 1})
+
+
 def changed(steps: Sequence[StepHead], updated: Sequence[StepHead]) -> list[StepHead]:
     """One update after the other put in the place of the next step of its number."""
     found, taken = list(steps), set[int]()

@@ -100,7 +100,7 @@ class Mover:
     def _news(self, steps: Heads) -> tuple[Heads, Heads]:
         """The steps that are new, and those that have finished."""
         last = steps.numbers[-1] if steps else None
-        alone, repeated = steps.unfinished()
+        alone, repeated = steps.unfinished
         found = self._replayer.heads(after=last, numbers=repeated, unfinished=alone, details=False)
         first_new = 0 if last is None else bisect_right(found.numbers, last)
         known = found[:first_new]

@@ -8,9 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import compress
+from operator import eq
 from typing import NamedTuple, overload
 
-from stepwell.core.columns import Ints, Piece, Texts, both, either, neither, positions
+from stepwell.core.columns import Ints, Piece, Texts, both, either, neither
 from stepwell.core.steps import TOOL_CALL, StepHead
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
@@ -162,16 +164,13 @@ class Heads(Sequence[StepHead]):
         """1 for each step that is `StepHead.in_doubt`."""
         return neither(self.output, self.raised, self.finished.mask) if self.output else b""
 
+    @cached_property
     def unfinished(self) -> tuple[list[int], list[int]]:
         """The numbers of the steps in doubt: of those alone with their number, and of those that repeat."""
         numbers = self.numbers
-        found = [numbers[index] for index in positions(self.in_doubt)]
-        again = {
-            number
-            for number in set(found)
-            if bisect_right(numbers, number) - bisect_left(numbers, number) > 1
-        }
-        return [number for number in found if number not in again], sorted(again)
+        again = set(compress(numbers, map(eq, numbers, numbers[1:])))
+        found = list(compress(numbers, self.in_doubt))
+        return [number for number in found if number not in again], sorted(again.intersection(found))
 
     @cached_property
     def calls(self) -> bytes:
