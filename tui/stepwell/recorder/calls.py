@@ -19,6 +19,8 @@ from stepwell.recorder.tape import Tape
 if TYPE_CHECKING:
     from stepwell.recorder.run import Run
 
+_VALUES = frozenset((dict, list, tuple, str, bytes, int, float, bool, type(None)))
+
 
 def call(run: Run, kind: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `fn` as a step of `run` and return what it returns; a coroutine for a coroutine function."""
@@ -124,6 +126,6 @@ def _has(value: object, *names: str) -> bool:
 def _is_value(value: object) -> bool:
     """Files and cursors can be iterated, but are read in other ways too; mocks can do everything."""
     kind = type(value)
-    if kind is dict or kind is list or kind is str or value is None:
+    if type(kind) is type and kind in _VALUES:
         return True
     return hasattr(kind, "read") or hasattr(kind, "fetchone") or kind.__module__ == "unittest.mock"

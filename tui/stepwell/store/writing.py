@@ -5,7 +5,7 @@ Each function is one round trip and, on the autocommit connection that they are 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from psycopg import Connection, Cursor
@@ -15,7 +15,7 @@ from stepwell.core.liveness import lock_key
 from stepwell.errors import DatabaseError
 from stepwell.store.batch import WRITE_STEPS, Batch
 from stepwell.store.pooled import SETTINGS, is_pooled, send_whole, transient
-from stepwell.store.prepared import Prepared
+from stepwell.store.prepared import INT8, Prepared
 from stepwell.store.queries import query
 from stepwell.store.rows import FINISH_KINDS, START_KINDS, Finish, Start
 
@@ -25,7 +25,9 @@ SPOOL_LOCK_TIMEOUT = "5s"
 """The same where what the database does not take goes to a file."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_START = Prepared("start_step", Start._fields, START_KINDS)
+# So many columns, and `known`, has a step that begins without an outcome and whose input is whole.
+_PLAIN: Final = 9
+_START = Prepared("start_step", (*Start._fields[:_PLAIN], "known"), (*START_KINDS[:_PLAIN], INT8))
 _FINISH = Prepared("finish_step", Finish._fields, FINISH_KINDS)
 
 
@@ -56,7 +58,9 @@ def prepare(connection: Connection[Any], *, durable: bool, lock_timeout: str = L
 
 def start_step(connection: Connection[Any], row: Start, sent: Callable[[], None] | None = None) -> int | None:
     """Begin one step. Returns its number, None where it was not written."""
-    result = _START.run(connection, row, sent)
+    if row.output is not None or row.input_base is not None:
+        return write_steps(connection, [], [row], sent)[1][0]
+    result = _START.run(connection, (*row[:_PLAIN], row.known), sent)
     return _int(result.get_value(0, 1)) if result.ntuples else None
 
 
