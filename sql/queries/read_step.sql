@@ -1,5 +1,6 @@
 -- The step itself, the counters that bound its two worlds, and its payloads; of several rows with one number, the first.
--- A payload that takes more than %(most)s bytes as it is stored is not read; its last two columns say how many it takes.
+-- A payload that takes more than %(most)s bytes as it is stored, or %(longest)s unpacked, is not read; the last two columns
+-- say how many it takes stored. One of %(surely)s bytes is taken to be short enough unpacked.
 SELECT step.*
 FROM (
     SELECT NULL::text AS agent, NULL::text AS name, NULL::int AS parent_step,
@@ -22,12 +23,22 @@ CROSS JOIN LATERAL (
            CASE WHEN NOT given.read THEN given.bytes END, CASE WHEN NOT gave.read THEN gave.bytes END
     FROM agent_steps
     CROSS JOIN LATERAL (
-        SELECT bytes, bytes <= %(most)s AS read
+        -- OFFSET 0 has it worked out once. `#> '{}'` is the value itself, unpacked: its size as it is in memory.
+        SELECT bytes, CASE WHEN bytes > %(most)s THEN false
+                           WHEN bytes <= %(surely)s THEN true
+                           ELSE pg_column_size(input #> '{}') + coalesce(pg_column_size(input_exact #> '{}'), 0)
+                                <= %(longest)s END AS read
         FROM (SELECT coalesce(pg_column_size(input), 0) + coalesce(pg_column_size(input_exact), 0)) AS stored (bytes)
+        OFFSET 0
     ) AS given
     CROSS JOIN LATERAL (
-        SELECT bytes, bytes <= %(most)s AS read
+        -- OFFSET 0 has it worked out once. `#> '{}'` is the value itself, unpacked: its size as it is in memory.
+        SELECT bytes, CASE WHEN bytes > %(most)s THEN false
+                           WHEN bytes <= %(surely)s THEN true
+                           ELSE pg_column_size(output #> '{}') + coalesce(pg_column_size(output_exact #> '{}'), 0)
+                                <= %(longest)s END AS read
         FROM (SELECT coalesce(pg_column_size(output), 0) + coalesce(pg_column_size(output_exact), 0)) AS stored (bytes)
+        OFFSET 0
     ) AS gave
     WHERE run_id = %(run_id)s AND step_number = %(number)s
     ORDER BY id

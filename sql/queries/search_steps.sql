@@ -1,12 +1,15 @@
 -- Steps in whose payload, error or name a text occurs; %(needle)s is the text as JSON spells it inside a string.
--- %(fold)s: upper and lower case are the same. Of a prompt that is stored as a difference only what is new is looked at.
+-- %(fold)s: upper and lower case are the same; of a text of 50 MB and more only for A to Z, since folding the others takes
+-- four times its memory. Of a prompt that is stored as a difference only what is new is looked at.
 SELECT step_number, step_type, agent, in_input, in_output, call_hash, input_base
 FROM (
     SELECT step.step_number, step.step_type, step.agent, step.id, step.call_hash, step.input_base,
-           CASE WHEN %(fold)s THEN strpos(lower(given), lower(%(needle)s)) ELSE strpos(given, %(needle)s) END > 0
-               AS in_input,
-           CASE WHEN %(fold)s THEN strpos(lower(gave), lower(%(needle)s)) ELSE strpos(gave, %(needle)s) END > 0
-               AS in_output
+           CASE WHEN NOT %(fold)s THEN strpos(given, %(needle)s)
+                WHEN octet_length(given) < 50000000 THEN strpos(lower(given), lower(%(needle)s))
+                ELSE strpos(lower(given COLLATE "C"), lower(%(needle)s)) END > 0 AS in_input,
+           CASE WHEN NOT %(fold)s THEN strpos(gave, %(needle)s)
+                WHEN octet_length(gave) < 50000000 THEN strpos(lower(gave), lower(%(needle)s))
+                ELSE strpos(lower(gave COLLATE "C"), lower(%(needle)s)) END > 0 AS in_output
     FROM (SELECT NULL::text AS agent, NULL::text AS name, NULL::jsonb AS error, NULL::bigint AS call_hash,
                  NULL::int AS input_base) AS absent
     CROSS JOIN LATERAL (
@@ -14,7 +17,9 @@ FROM (
                concat_ws(chr(31), name, output::text, error::text) AS gave
         FROM agent_steps
         WHERE run_id = %(run_id)s
+        OFFSET 0  -- has each text made once
     ) AS step
+    OFFSET 0  -- and looked through once
 ) AS found
 WHERE in_input OR in_output OR step_type = 'llm_call'
 ORDER BY step_number, id

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.app.clipboard import MOST_BASE64, copy, sequences
+from stepwell.app.clipboard import MOST_BASE64, copy, copy_to_file, sequences
 
 XTERM = {"TERM": "xterm-256color"}
 
@@ -105,3 +105,10 @@ def test_where_no_file_can_be_written_the_words_say_why(tmp_path: Path) -> None:
     assert words == (
         f"the terminal has no clipboard, and {tmp_path}/file/copied.txt cannot be written: File exists"
     )
+
+
+def test_a_copy_into_a_file_can_be_cancelled_and_leaves_none(tmp_path: Path) -> None:
+    folder, looks = tmp_path / "state", iter([False, False, True])
+    words = copy_to_file(iter("abcdef"), XTERM, folder, lambda: next(looks), stored=True)
+    assert words == "cancelled: nothing is copied"
+    assert not (folder / "copied.txt").exists()

@@ -8,7 +8,7 @@ import base64
 import contextlib
 import os
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ SCREEN_PIECE = 250
 """GNU screen drops longer strings, and puts together what comes in pieces."""
 DEAF = ("", "dumb", "linux", "cons25", "sun", "vt")
 """Beginnings of TERM of terminals without a clipboard."""
+TOO_LARGE = "too large for the clipboard"
 DEAF_WORDS = "the terminal has no clipboard"
 FILE = "copied.txt"
 PATH_CELLS = 38
@@ -71,13 +72,44 @@ def copy(
     data = text.encode("utf-8", "backslashreplace")
     encoded = base64.b64encode(data).decode("ascii")
     if _deaf(env):
-        return _to_file(data, folder, env, DEAF_WORDS)
+        return _to_file([data], folder, env, f"{DEAF_WORDS}: written")
     if len(encoded) > MOST_BASE64:
-        return _to_file(data, folder, env, "too large for the clipboard")
+        return _to_file([data], folder, env, f"{TOO_LARGE}: written")
     if not (env.get("TMUX") and (load or _load_buffer)(data)):
         for sequence in sequences(encoded, env):
             write(sequence)
     return f"copied {count(len(text))} character{'' if len(text) == 1 else 's'}"
+
+
+def copy_to_file(
+    pieces: Iterable[str],
+    env: Mapping[str, str],
+    folder: Path,
+    is_cancelled: Callable[[], bool],
+    *,
+    stored: bool,
+) -> str:
+    """Write what no clipboard takes, a piece at a time, and say so. Never raises.
+
+    `stored`: it is the text that the database holds, not taken apart.
+    """
+    cancelled = False
+
+    def data() -> Iterable[bytes]:
+        nonlocal cancelled
+        for piece in pieces:
+            if cancelled := is_cancelled():
+                return
+            yield piece.encode("utf-8", "backslashreplace")
+
+    words = _to_file(
+        data(), folder, env, "too large to copy: written as stored" if stored else f"{TOO_LARGE}: written"
+    )
+    if cancelled:
+        with contextlib.suppress(OSError):
+            (folder / FILE).unlink()
+        return "cancelled: nothing is copied"
+    return words
 
 
 def sequences(encoded: str, env: Mapping[str, str]) -> list[str]:
@@ -109,17 +141,17 @@ def _load_buffer(data: bytes) -> bool:
         return False
 
 
-def _to_file(data: bytes, folder: Path, env: Mapping[str, str], why: str) -> str:
+def _to_file(data: Iterable[bytes], folder: Path, env: Mapping[str, str], words: str) -> str:
     path = folder / FILE
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
             path.unlink()  # whatever is there, a link to elsewhere too
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
+            file.writelines(data)
     except OSError as problem:
-        return f"{why}, and {path} cannot be written: {problem.strerror}"
-    return f"{why}: written to {_short(path, env)}"
+        return f"{words.partition(':')[0]}, and {path} cannot be written: {problem.strerror}"
+    return f"{words} to {_short(path, env)}"
 
 
 def _short(path: Path, env: Mapping[str, str]) -> str:

@@ -1,12 +1,13 @@
 """Which pane shows what a search found, and where in it."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple
 
 from stepwell.app.geometry import Pane
 from stepwell.app.marking import occurrences
 from stepwell.app.panes.content import content
-from stepwell.app.present import Document, lines
+from stepwell.app.present import Blocks, Document, is_too_large, lines
 from stepwell.app.view import View
 from stepwell.core.search import folds_case, needle
 from stepwell.core.world import World
@@ -15,6 +16,8 @@ STRIDE = 2_000
 """Lines looked at between two looks at the keyboard: some 20 ms."""
 TELL_EVERY = 20_000
 """Lines after which it is told how far it has got."""
+PIECE = 2_000_000
+"""Characters looked through between two looks at the keyboard: some 10 ms."""
 BREATH = 0.001
 """Seconds between two strides, for everything else."""
 PANES = (Pane.OUTPUT, Pane.INPUT, Pane.STATE)
@@ -37,9 +40,16 @@ def find(
     """
     looked = 0
     for pane, shown, width in panes:
-        if not _may_show(world, pane, view.mark):
+        at = yield from _first_in(_text(view, world, pane), view.mark)
+        if at is None:
             continue
         document = shown if shown is not None else content(view, world, pane, width).document
+        if isinstance(document, Blocks):
+            while (row := document.row_of(at)) is None:
+                document.advance(STRIDE)
+                yield 1
+            yield Place(pane, row)
+            return
         for parts in occurrences(lines(document), view.mark, width):
             if parts:
                 yield Place(pane, parts[0].row)
@@ -49,8 +59,8 @@ def find(
                 yield looked
 
 
-def _may_show(world: World, pane: Pane, mark: str) -> bool:
-    """Whether a pane's value has the text at all: millions of lines are not laid out for nothing."""
+def _text(view: View, world: World, pane: Pane) -> str | None:
+    """What holds the text if the pane does: None where that is not known, empty where the pane shows none of it."""
     payload = world.payload
     match pane:
         case Pane.INPUT:
@@ -58,11 +68,34 @@ def _may_show(world: World, pane: Pane, mark: str) -> bool:
         case Pane.OUTPUT if payload.error is None:
             plain, exact = payload.output, payload.output_exact
         case _:
-            return True
-    if exact is not None:
-        return True
-    text, sought = plain or "", needle(mark)
-    return sought.lower() in text.lower() if folds_case(mark) else sought in text
+            return None
+    if pane in view.raw:
+        return plain or ""
+    if is_too_large(plain, exact):
+        return ""
+    return plain or "" if exact is None else None
+
+
+def _first_in(text: str | None, mark: str) -> Generator[int, None, int | None]:
+    """Where `mark` first stands in a text, 0 where there is none to look through, None for nowhere.
+
+    Millions of lines are not laid out for nothing.
+    """
+    if text is None:
+        return 0
+    sought, folds = needle(mark), folds_case(mark)
+    pattern = re.compile(re.escape(sought), re.IGNORECASE if folds else 0)
+    for start in range(0, len(text), PIECE):
+        if start:
+            yield 1
+        piece = text[start : start + PIECE + len(sought) - 1]
+        if piece.isascii():  # quicker than the pattern
+            at = piece.lower().find(sought.lower()) if folds else piece.find(sought)
+        else:
+            at = found.start() if (found := pattern.search(piece)) else -1
+        if at >= 0:
+            return start + at
+    return None
 
 
 class Finder:

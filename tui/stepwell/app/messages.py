@@ -33,7 +33,7 @@ class Moved(Message):
 
 
 class Resolved(Message):
-    """The value that a path of step `number` names, in a few words for the status line."""
+    """What was asked about step `number`, such as the value that a path names: words for the status line."""
 
     def __init__(self, number: int, text: str) -> None:
         super().__init__()

@@ -1,5 +1,6 @@
 """The jobs of the debugger's worker: open a run, move in it, search it, look for what a live run has gained."""
 
+import os
 import threading
 import time
 from bisect import bisect_right
@@ -9,9 +10,12 @@ from uuid import UUID
 
 from textual.message import Message
 
+from stepwell.app.clipboard import copy_to_file
 from stepwell.app.messages import Found, Grown, Moved, Opened, Resolved
+from stepwell.app.pane_text import is_stored_only, value_pieces
 from stepwell.app.panes.sight import sight_of
 from stepwell.app.present import dumps
+from stepwell.app.view import View
 from stepwell.core.address import Path, resolve_path
 from stepwell.core.heads import Heads
 from stepwell.core.liveness import GLANCE_SECONDS
@@ -20,6 +24,7 @@ from stepwell.core.steps import RunHead
 from stepwell.core.world import Moment, World
 from stepwell.replay import Replayer
 from stepwell.replay.values import recorded
+from stepwell.settings import paths
 from stepwell.store.connect import Target
 from stepwell.store.pulses import Pulse
 
@@ -39,6 +44,7 @@ class Mover:
         self._replayer = Replayer(target, run_id, clock)
         self._run: RunHead | None = None
         self._steps = Heads.of(())
+        self._cancelled = threading.Event()
         self._begun: Future[Opened] | None = None
         self._quiet = 0
         self._due = 0.0
@@ -67,7 +73,15 @@ class Mover:
     def move(self, number: int, moment: Moment, *, whole: bool = False) -> Moved:
         """`whole`: with payloads of any size."""
         world = self._replayer.at(number, moment, whole=whole)
+        _ = world.payload.problem  # has a prompt that is stored as a difference put together here
         return Moved(world, sight_of(world))
+
+    def copy(self, view: View, world: World) -> Resolved:
+        """The value of the chosen pane, which is long, into a file. `cancel` ends that."""
+        self._cancelled.clear()
+        pieces, stored = value_pieces(view, world), is_stored_only(view, world)
+        words = copy_to_file(pieces, os.environ, paths().state, self._cancelled.is_set, stored=stored)
+        return Resolved(world.number, words)
 
     def search(self, text: str) -> Found:
         return Found(text, self._replayer.search(text))
@@ -122,6 +136,7 @@ class Mover:
         return early and self._replayer.pulse() == Pulse.of(run)
 
     def cancel(self) -> None:
+        self._cancelled.set()
         self._replayer.cancel()
 
     def close(self) -> None:

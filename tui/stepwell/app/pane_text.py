@@ -5,10 +5,14 @@ from collections.abc import Iterator
 from stepwell.app.geometry import Pane
 from stepwell.app.panes.content import content
 from stepwell.app.panes.timeline import timeline_lines
-from stepwell.app.present import dumps, line_text, plain_text, value
+from stepwell.app.present import dumps, is_too_large, line_text, plain_text, value
 from stepwell.app.view import View
 from stepwell.core.address import Address, Number
 from stepwell.core.world import World
+
+QUICK = 1_000_000
+"""Characters up to which a value is copied at once."""
+PIECE = 1_000_000
 
 
 def address_text(view: View) -> str:
@@ -29,6 +33,33 @@ def value_text(view: View, world: World) -> str:
             return _text(payload.input, payload.input_exact)
         case _:
             return _text(payload.output, payload.output_exact) if payload.error is None else payload.error
+
+
+def is_long(view: View, world: World) -> bool:
+    """Whether to copy the value of the chosen pane takes so long that it holds up the keyboard."""
+    return len(_stored(view, world)[0]) > QUICK
+
+
+def value_pieces(view: View, world: World) -> Iterator[str]:
+    """`value_text` piece by piece; of a value that is too large to be taken apart the text as it is stored."""
+    text = _stored(view, world)[0] if is_stored_only(view, world) else value_text(view, world)
+    for start in range(0, len(text), PIECE):
+        yield text[start : start + PIECE]
+
+
+def is_stored_only(view: View, world: World) -> bool:
+    """Whether the value of the chosen pane is too large to be taken apart."""
+    return is_too_large(*_stored(view, world))
+
+
+def _stored(view: View, world: World) -> tuple[str, str | None]:
+    """What the database holds of the value of the chosen pane, where it is one that may be long."""
+    payload = world.payload
+    if view.pane is Pane.INPUT:
+        return payload.input or "", payload.input_exact
+    if view.pane is Pane.OUTPUT and payload.error is None:
+        return payload.output or "", payload.output_exact
+    return "", None
 
 
 def _text(plain: str | None, exact: str | None) -> str:

@@ -120,6 +120,8 @@ class Stored(NamedTuple):
     keep: int | None = None
     list: str | None = None
     removed: str | None = None
+    unread: int | None = None
+    """Bytes as stored, where that was too much to be read; `plain` is None then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,10 @@ def put_together(chain: Sequence[Stored]) -> Whole:
 
 def _held(row: Stored) -> object:
     """The value of a row in which every object is a stand-in that encodes to what the object did. Imports nothing."""
+    if row.unread is not None:
+        raise _DoesNotFitError(
+            f"step {row.number}, which holds its beginning, is too large to be read on each move"
+        )
     if row.plain is None:
         raise _DoesNotFitError(f"step {row.number} has no input")
     try:
@@ -92,7 +96,8 @@ class LongPayload(Payload):
     ) -> None:
         """`chain` is the row itself, then the base of each one before."""
         values = {"number": chain[0].number, "output": output, "output_exact": output_exact, "error": error}
-        values |= {"input_unread": None, "output_unread": output_unread}
+        unread = [row.unread for row in chain if row.unread is not None]
+        values |= {"input_unread": sum(unread) if unread else None, "output_unread": output_unread}
         for name, value in (values | {"chain": chain}).items():
             object.__setattr__(self, name, value)
 
@@ -123,6 +128,8 @@ def payload(
 ) -> Payload:
     """The payload of the step whose row is the first of `chain`; the others are those it is a difference to."""
     own = chain[0]
+    if input_unread is None:
+        input_unread = own.unread
     if own.base is not None and input_unread is None:
         return LongPayload(tuple(chain), output, output_exact, error, output_unread)
     given = Payload(own.number, own.plain, output, own.exact, output_exact, error)

@@ -45,9 +45,9 @@ class Last:
     result: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class World:
-    """The run as of step `number`, at `moment`.
+    """The run as of step `number`, at `moment`. Equal to itself only: to compare two may be to compare megabytes.
 
     `states` maps a scope (an agent's name, None for the only agent, `SHARED`) to its state as a JSON value;
     `set_at` maps scope to {top-level key: the step that last changed it}; `changed` are the paths that this

@@ -17,10 +17,11 @@ from stepwell.replay.values import display_all
 from stepwell.store import reading
 from stepwell.store.connect import Target
 from stepwell.store.heads import read_heads
+from stepwell.store.limits import EVERYTHING, MOVES
 from stepwell.store.pulses import Pulse, read_pulses
 from stepwell.store.reader import Reader
 from stepwell.store.transaction import Report
-from stepwell.store.worlds import EVERYTHING, MOST_STORED, Bounds, Parts, StateRow, read_parts, read_step
+from stepwell.store.worlds import Bounds, Parts, StateRow, read_parts, read_step
 
 T = TypeVar("T")
 
@@ -116,14 +117,15 @@ class Replayer:
 def _read_world(
     connection: psycopg.Connection, run_id: UUID, number: int, moment: Moment, whole: bool
 ) -> tuple[StepHead, Parts]:
-    head, counters, payload = read_step(connection, run_id, number, EVERYTHING if whole else MOST_STORED)
+    limits = EVERYTHING if whole else MOVES
+    head, counters, payload = read_step(connection, run_id, number, limits)
     done = moment is Moment.AFTER and not head.in_doubt
     bounds = Bounds(
         through=max(number, counters.started_before or 0) if done else number,
         order=head.finished_order if done else counters.finished_before,
         number=number if done else number - 1,
     )
-    return head, read_parts(connection, run_id, head, payload, bounds)
+    return head, read_parts(connection, run_id, head, payload, bounds, limits)
 
 
 def _assemble(

@@ -14,6 +14,7 @@ from stepwell.core.steps import Loop, Payload, RunHead, StepHead, Stored
 from stepwell.core.whole import payload
 from stepwell.errors import DatabaseError, NotFoundError, UsageError
 from stepwell.store.filters import filter_of, id_range, ids_of
+from stepwell.store.limits import EVERYTHING
 from stepwell.store.queries import query
 
 Row = dict[str, Any]
@@ -151,7 +152,7 @@ def read_payload(connection: psycopg.Connection, run_id: UUID, number: int) -> P
     """What a step was given and gave. Raises NotFoundError where the run has no such step."""
     step = {"run_id": run_id, "number": number}
     with connection.cursor(row_factory=dict_row) as cursor:
-        chain = stored_rows(cursor.execute(query("read_bases"), step, prepare=False))
+        chain = stored_rows(cursor.execute(query("read_bases"), step | EVERYTHING._asdict(), prepare=False))
     found = rows(connection, "read_payload", **step)
     if not found or not chain:
         raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")

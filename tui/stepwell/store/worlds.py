@@ -11,12 +11,9 @@ from psycopg.rows import DictRow, TupleRow, dict_row
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, StepHead, Stored
 from stepwell.core.whole import payload
 from stepwell.errors import NotFoundError
+from stepwell.store.limits import BESIDE, MOVES, Limits
 from stepwell.store.queries import query
 from stepwell.store.reading import Row, step_head, stored_rows
-
-MOST_STORED = 4_000_000
-"""Bytes of a payload, compressed as it is stored, up to which a move reads it: some 25 MB of text."""
-EVERYTHING = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +61,15 @@ class Parts:
 
 
 def read_step(
-    connection: psycopg.Connection, run_id: UUID, number: int, most: int = MOST_STORED
+    connection: psycopg.Connection, run_id: UUID, number: int, limits: Limits = MOVES
 ) -> tuple[StepHead, Counters, Payload]:
     """One step, and the counters of its row; its input as it is stored.
 
-    A payload that takes more than `most` bytes as it is stored is not read. Raises NotFoundError where the run
-    has no such step.
+    A payload beyond the limits is not read. Raises NotFoundError where the run has no such step.
     """
     with connection.cursor() as cursor:
         row = cursor.execute(
-            query("read_step"), {"run_id": run_id, "number": number, "most": most}, prepare=False
+            query("read_step"), {"run_id": run_id, "number": number, **limits._asdict()}, prepare=False
         ).fetchone()
     if row is None:
         raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
@@ -87,17 +83,27 @@ def read_step(
 
 
 def read_parts(
-    connection: psycopg.Connection, run_id: UUID, head: StepHead, own: Payload, bounds: Bounds
+    connection: psycopg.Connection,
+    run_id: UUID,
+    head: StepHead,
+    own: Payload,
+    bounds: Bounds,
+    limits: Limits = MOVES,
 ) -> Parts:
-    """The state steps and answers within `bounds`, the prompt shown with step `head`, and what its input is made of."""
+    """The state steps and answers within `bounds`, the prompt shown with step `head`, and what its input is made of.
+
+    `limits` are for the step's own input, and what it is put together with.
+    """
     inside = {"run_id": run_id, **asdict(bounds)}
     base = own.chain[0].base if own.chain else None
-    step = {"run_id": run_id, "number": head.number, "agent": head.agent, "known": base}
+    beside = BESIDE if head.type == TOOL_CALL else MOVES
+    step = {"run_id": run_id, "number": head.number, "agent": head.agent, "known": base, **beside._asdict()}
+    own_bases = {"run_id": run_id, "number": base, **limits._asdict()}
     with _at_once(connection):
         states: psycopg.Cursor[TupleRow] = connection.cursor()
         states.execute(query("fold_state"), {**inside, "here": head.number}, prepare=False)
         answers = _send(connection, "fold_answers", inside)
-        bases = _send(connection, "read_bases", {"run_id": run_id, "number": base}) if own.chain else None
+        bases = _send(connection, "read_bases", own_bases) if own.chain else None
         prompts = _send(connection, _PROMPTS[head.type], step) if head.type in _PROMPTS else None
         replies = _send(connection, "read_previous_reply", step) if head.type == TOOL_CALL else None
     chain = stored_rows(bases) if bases else []

@@ -6,7 +6,7 @@ from itertools import chain
 
 from stepwell.app.geometry import Pane
 from stepwell.app.panes.bars import world_words
-from stepwell.app.panes.sight import asked_by, sight_lines
+from stepwell.app.panes.sight import asked_by, not_looked_through, sight_lines
 from stepwell.app.present import (
     Document,
     Line,
@@ -22,6 +22,7 @@ from stepwell.app.present import (
     diff_document,
     document,
     dumps,
+    is_too_large,
     json_rows,
     lines,
     note,
@@ -89,6 +90,8 @@ def _input(view: View, world: World, width: int) -> Content:
     if Pane.INPUT in view.raw:
         rows = f" in {count(len(payload.chain))} steps" if payload.chain else ""
         return Content(f"{label}, as stored{rows}", document(payload.input, None, width, Mode.RAW))
+    if is_too_large(payload.input, payload.input_exact):
+        return _too_large(label, payload.input, width)
     given = value(payload.input, payload.input_exact)
     if step.type == LLM_CALL:
         return _prompt(view, world, given, label, width)
@@ -110,9 +113,17 @@ def _unread(view: View, world: World, label: str, stored: int, width: int) -> Co
     return Content(f"{label}, not read".removeprefix(", "), note(words, width))
 
 
+def _too_large(label: str, text: str, width: int) -> Content:
+    """In place of a value that would hold up the keyboard."""
+    words = f"it has {count(len(text))} characters: too many to be laid out. x shows them as they are stored,"
+    words += " v pages through them, Y writes them to a file."
+    return Content(label, note(words, width))
+
+
 def _not_whole(payload: Payload, width: int) -> Document:
     """What is left of a long prompt that cannot be put together, below the words that say so."""
-    words = lines(note(clean(payload.problem or ""), width, Role.ERROR))
+    remedy = ": x reads it" if payload.input_unread is not None else ""
+    words = lines(note(clean(payload.problem or "") + remedy, width, Role.ERROR))
     rest = () if payload.input is None else lines(document(payload.input, payload.input_exact, width))
     return Rows(chain(words, rest))
 
@@ -124,6 +135,8 @@ def _prompt(view: View, world: World, given: object, label: str, width: int) -> 
         return _diff(given, previous, label, width)
     if messages is None:
         return Content(label, document(world.payload.input, world.payload.input_exact, width))
+    if previous is not None and previous.input_unread:
+        label += f", prompt {previous.number} too large to compare"
     kept = _kept(given, world.payload, previous)
     label += f", {count(len(messages) - kept)} new of {count(len(messages))}" if kept else ""
     return Content(label, conversation(messages, kept, width, folded=not view.whole))
@@ -133,6 +146,9 @@ def _diff(given: object, previous: Payload | None, label: str, width: int) -> Co
     if previous is None:
         return Content(f"{label}, diff", note("the first prompt of this agent: nothing to compare", width))
     label += f", against prompt {previous.number}"
+    if previous.input_unread:
+        words = f"prompt {previous.number} takes {size(previous.input_unread)} compressed: too large to be compared"
+        return Content(label, note(words, width))
     if previous.problem is not None:
         return Content(label, note(clean(f"of prompt {previous.number} there is {previous.problem}"), width))
     before = value(previous.input or "null", previous.input_exact)
@@ -174,11 +190,18 @@ def _output(view: View, world: World, width: int) -> Content:
         return _unread(view, world, "", payload.output_unread, width)
     if payload.output is None:
         return _unfinished(view, world, width)
-    if step.type == STATE_UPDATE and Pane.OUTPUT not in view.raw and patch_of(_given(world)) is not None:
+    if (
+        step.type == STATE_UPDATE
+        and Pane.OUTPUT not in view.raw
+        and not _is_long_input(payload)
+        and patch_of(_given(world)) is not None
+    ):
         return Content("the state that it left", Rows(json_rows(dumps(_own_state(world)), width)))
     label = size(len(payload.output)) + _reprs(payload.output_exact)
     if Pane.OUTPUT in view.raw:
         return Content(f"{label}, as stored", document(payload.output, None, width, Mode.RAW))
+    if is_too_large(payload.output, payload.output_exact):
+        return _too_large(label, payload.output, width)
     if step.type == LLM_CALL:
         gave = value(payload.output, payload.output_exact)
         messages = reply_messages(gave)
@@ -188,6 +211,8 @@ def _output(view: View, world: World, width: int) -> Content:
             return Content(label, conversation(messages, 0, width))
     shown = document(payload.output, payload.output_exact, width)
     if step.type == TOOL_CALL:
+        prompt = not_looked_through(world)
+        label += f", prompt {prompt} too large to look for it" if prompt is not None else ""
         return Content(label, _followed(shown, "", Role.ERROR, width, view.sight))
     return Content(label, shown)
 
@@ -203,6 +228,10 @@ def _unfinished(view: View, world: World, width: int) -> Content:
         return Content("none", note(words, width))
     words = "recorded before it was applied and never confirmed: the process ended during this call"
     return Content("in doubt", note(words, width, Role.ERROR))
+
+
+def _is_long_input(payload: Payload) -> bool:
+    return payload.input_unread is not None or is_too_large(payload.input, payload.input_exact)
 
 
 def _given(world: World) -> object:

@@ -26,6 +26,15 @@ def sight_of(world: World) -> Sight | None:
     return seen(value(output, world.payload.output_exact), prompt.number, given)
 
 
+def not_looked_through(world: World) -> int | None:
+    """The prompt that was not looked through for this output, since one of them is too large; None for none."""
+    output, prompt = world.payload.output, world.next_prompt
+    if world.step.type != TOOL_CALL or output is None or prompt is None:
+        return None
+    is_long = prompt.input_unread or len(output) + len(prompt.input or "") > SIGHT_LIMIT
+    return prompt.number if is_long else None
+
+
 def asked_by(world: World) -> int | None:
     """The model call whose reply asked for this tool call; None where no reply shows that it did."""
     reply = world.previous_reply

@@ -5,6 +5,7 @@ Used by the widgets and by the plain command line alike, so it knows nothing of 
 
 from enum import StrEnum
 
+from stepwell.app.present.blocks import Blocks
 from stepwell.app.present.chat import prompt_messages, reply_messages
 from stepwell.app.present.conversation import call_rows, conversation
 from stepwell.app.present.documents import Document, Rows, lines, note, plain_text, raw
@@ -20,10 +21,11 @@ from stepwell.app.present.tables import (
     state_document,
 )
 from stepwell.app.present.text import ELLIPSIS, cells, clean, clean_line, clean_lines, fit, wrap
-from stepwell.app.present.values import dumps, elements, json_text, loads, value
+from stepwell.app.present.values import dumps, elements, is_too_large, json_text, loads, value
 
 __all__ = [
     "ELLIPSIS",
+    "Blocks",
     "Document",
     "Line",
     "Mode",
@@ -47,6 +49,7 @@ __all__ = [
     "duration",
     "fit",
     "inline",
+    "is_too_large",
     "json_rows",
     "json_text",
     "line_cells",

@@ -9,9 +9,12 @@ from functools import partial
 from itertools import islice
 from typing import Protocol
 
+from stepwell.app.present.blocks import Blocks
 from stepwell.app.present.spans import Line, Role, Span, indented, line_text
 from stepwell.app.present.text import wrap_range
 
+LONG = 1_000_000
+"""Characters of a stored text from which on it is wrapped anywhere."""
 Row = Line | partial[Line]
 """A line, or what paints it."""
 
@@ -39,7 +42,7 @@ class Document(Protocol):
         ...
 
     def advance(self, budget: int) -> bool:
-        """Lay out up to `budget` further lines; true while there is more."""
+        """Lay out what costs about as much as `budget` further lines, and no fewer; true while there is more."""
         ...
 
 
@@ -104,8 +107,8 @@ def wrapped(text: str, width: int, role: Role = Role.PLAIN, indent: int = 0) -> 
 
 
 def raw(text: str, width: int) -> Document:
-    """The text as it is stored, wrapped."""
-    return Rows(wrapped(text, width))
+    """The text as it is stored, wrapped; a long one anywhere, so that all of its lines take no memory."""
+    return Rows(wrapped(text, width)) if len(text) <= LONG else Blocks(text, width)
 
 
 def note(text: str, width: int, role: Role = Role.DIM) -> Document:

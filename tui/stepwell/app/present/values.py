@@ -10,9 +10,16 @@ from stepwell.errors import EncodingError
 
 LARGE = 500_000
 """Characters from which on a list is decoded an element at a time."""
+LARGEST = 20_000_000
+"""Characters up to which a value is taken apart: that of a longer one would hold up the keyboard."""
 _DEEPEST = 100
 _LONG_INTEGER = 600
 _DECODER = json.JSONDecoder(strict=False)
+
+
+def is_too_large(plain: str | None, exact: str | None) -> bool:
+    """Whether a stored value is shown and copied as it is stored only."""
+    return len(plain or "") + len(exact or "") > LARGEST
 
 
 def value(plain: str, exact: str | None) -> object:

@@ -18,7 +18,7 @@ from stepwell.app.messages import OpenAddress
 from stepwell.app.mover import Mover
 from stepwell.app.moving import MOVES
 from stepwell.app.pager import page
-from stepwell.app.pane_text import address_text, pane_lines, value_text
+from stepwell.app.pane_text import address_text, is_long, pane_lines, value_text
 from stepwell.app.pending import Answer, Pending
 from stepwell.app.screens.breakpoints import BreakpointsScreen
 from stepwell.app.screens.help import HelpScreen
@@ -156,8 +156,12 @@ class DebuggerScreen(SearchingScreen):
             return
         if what == "address":
             self.say(copy_shown(self.app, address_text(view)))
-        elif view.world is not None and not view.stale and not self.read_whole():
-            self.say(copy_from(self.app, value_text(view, view.world)))
+        elif (world := view.world) is not None and not view.stale and not self.read_whole():
+            if is_long(view, world):
+                self.say("copying; Ctrl-C cancels")
+                self.worker.submit("copy", lambda: self.mover.copy(view, world))
+            else:
+                self.say(copy_from(self.app, value_text(view, world)))
 
     def action_pager(self) -> None:
         view = self.view

@@ -62,6 +62,12 @@ class SearchingScreen(ReplayingScreen):
         self._unseen = bool(mark)
         super().apply(move, follow=follow, mark=mark)
 
+    def read_whole(self) -> bool:
+        reads = super().read_whole()
+        if reads and self.view is not None:
+            self._unseen = bool(self.view.mark)
+        return reads
+
     def arrived(self) -> None:
         super().arrived()
         view = self.view
