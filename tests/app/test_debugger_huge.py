@@ -40,7 +40,7 @@ def test_what_was_not_read_is_said_and_x_reads_it(recorded_dsn: str) -> None:
     async def act(debugger: Debugging) -> None:
         assert debugger.heading(Pane.OUTPUT).startswith("[OUTPUT] not read")
         said = " ".join(debugger.rows(Pane.OUTPUT))
-        assert "KB compressed: too large to be read on each move" in said
+        assert "KB compressed, over 16.0 MB unpacked: too large to be read on each move" in said
         assert "stepwell show 0b16:1 prints it" in said
         await debugger.send("x")
         await debugger.until(lambda: debugger.view.unread is None)
@@ -146,7 +146,7 @@ def test_a_tool_call_does_not_read_the_huge_prompt_after_it(beside_dsn: str) -> 
     assert prompt.input_unread < 1_000_000
 
     async def act(debugger: Debugging) -> None:
-        assert "prompt 2 too large to look for it" in debugger.heading(Pane.OUTPUT)
+        assert "prompt 2 too large to search" in debugger.heading(Pane.OUTPUT)
 
     debug(beside_dsn, BESIDE, act, step=1, size=(120, 40))
 

@@ -42,6 +42,7 @@ from stepwell.core.sight import Sight
 from stepwell.core.state import patch_of
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL, Payload
 from stepwell.core.world import MISSING, SHARED, Moment, World
+from stepwell.store.limits import MOVES
 
 SHORT_LIST = 6
 
@@ -108,7 +109,8 @@ def _input(view: View, world: World, width: int) -> Content:
 def _unread(view: View, world: World, label: str, stored: int, width: int) -> Content:
     """In place of a value that moves leave alone, so that a step past it takes no longer than past another."""
     address = Address(view.short_id, Number(world.number))
-    words = f"it takes {size(stored)} compressed: too large to be read on each move. x reads it, and then"
+    unpacked = f", over {size(MOVES.longest)} unpacked" if stored <= MOVES.most else ""
+    words = f"it takes {size(stored)} compressed{unpacked}: too large to be read on each move. x reads it, and then"
     words += f" v and Y take it; stepwell show {address} prints it."
     return Content(f"{label}, not read".removeprefix(", "), note(words, width))
 
@@ -212,7 +214,7 @@ def _output(view: View, world: World, width: int) -> Content:
     shown = document(payload.output, payload.output_exact, width)
     if step.type == TOOL_CALL:
         prompt = not_looked_through(world)
-        label += f", prompt {prompt} too large to look for it" if prompt is not None else ""
+        label += f", prompt {prompt} too large to search" if prompt is not None else ""
         return Content(label, _followed(shown, "", Role.ERROR, width, view.sight))
     return Content(label, shown)
 
