@@ -11,6 +11,7 @@ from psycopg.rows import dict_row
 
 from stepwell import Recorder
 from stepwell.core.codec import decode, parse
+from stepwell.recorder import finder, link, pulse
 
 Row = dict[str, Any]
 Look = Callable[[UUID], list[Row]]
@@ -74,3 +75,32 @@ def shut(server: str, connection: psycopg.Connection[Row]) -> Iterator[Callable[
 
     yield do
     do(False)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recorder that may go to a file gives a database up at once, and finds it again at once."""
+    monkeypatch.setattr(finder, "SPOOL_SECONDS", 0.1)
+    monkeypatch.setattr(finder, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(finder, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(link, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(pulse, "HEARTBEAT_SECONDS", 0.05)
+
+
+@pytest.fixture
+def spooling_recorder(schema_dsn: str) -> Iterator[Recorder]:
+    with Recorder(schema_dsn, on_failure="spool") as recorder:
+        yield recorder
+
+
+@pytest.fixture
+def outage(connection: psycopg.Connection[Row], shut: Callable[[bool], None]) -> Callable[[bool], None]:
+    def begin_or_end(begins: bool) -> None:
+        shut(begins)
+        if begins:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+    return begin_or_end
