@@ -99,7 +99,7 @@ def test_a_live_run_that_vanishes_is_said(schema_dsn: str) -> None:
         async def act(debugger: Debugging) -> None:
             recorder.execute("DELETE FROM agent_steps")
             recorder.execute("DELETE FROM agent_runs")
-            await debugger.until(lambda: "! no run's id begins with" in debugger.status)
+            await debugger.until(lambda: "! run 11fe0000 is gone: it was deleted from the database" in debugger.status)
             assert "turn  1" in debugger.text
 
         debug(schema_dsn, LIVE, act)
@@ -118,7 +118,7 @@ def test_a_run_that_is_gone_before_it_opens_is_said_outside(schema_dsn: str) -> 
     app = debug(schema_dsn, LIVE, wait_for_the_end, mover=Late(resolve(schema_dsn), LIVE), opened=False)
     assert app.return_value == 2
     assert app.last_words is not None
-    assert "no run's id begins with" in app.last_words
+    assert "is gone: it was deleted from the database" in app.last_words
 
 
 async def wait_for_the_end(debugger: Debugging) -> None:

@@ -126,12 +126,18 @@ def _tokens(number: int | None) -> str:
 def _fitting(parts: list[tuple[int, str]], width: int) -> str:
     """The parts in their order, without those of the highest rank that do not fit.
 
-    A message that leaves no room for the position stands alone: the timeline shows where one is as well.
+    For a message the position is first shortened, to `17/318+`, and then left out: the timeline shows where one is as
+    well.
     """
     kept = list(parts)
     while len(kept) > 1 and sum(cells(text) + 2 for _, text in kept) - 2 > width:
         worst = max(kept, key=lambda part: part[0])
-        kept.remove(kept[0] if worst[0] == MESSAGE and kept[0][0] < MESSAGE else worst)
+        if worst[0] != MESSAGE or kept[0][0] >= MESSAGE:
+            kept.remove(worst)
+        elif (short := kept[0][1].partition(" ")[0]) != kept[0][1] and kept[0][0] == 0:
+            kept[0] = (0, short)
+        else:
+            del kept[0]
     return "  ".join(text for _, text in kept)
 
 
