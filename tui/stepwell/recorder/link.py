@@ -1,5 +1,6 @@
 """The way from a writer to the database: committing batches, again where the connection was lost, or to a file."""
 
+import contextlib
 import logging
 import random
 import time
@@ -80,8 +81,14 @@ class Link:
 
     def write(self, batch: Sequence[Intent]) -> list[Intent]:
         """Try once to commit and answer the batch. Returns those to be sent again; raises what psycopg raises."""
-        assert self._line.connection is not None
-        return self._send(self._line.connection, batch)
+        connection = self._line.connection
+        assert connection is not None
+        try:
+            return self._send(connection, batch)
+        finally:
+            if self._line.connection is not connection:  # it was given up while it was in use here
+                with contextlib.suppress(psycopg.Error):
+                    connection.close()
 
     def _send(
         self, connection: Connection[Any], batch: Sequence[Intent], sent: Callable[[], None] | None = None

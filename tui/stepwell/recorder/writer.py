@@ -205,8 +205,9 @@ class Writer:
         try:
             self._start()
         except RuntimeError:  # at the end of the interpreter, or no thread left to have
-            self._serve(Turn())
-        else:
+            if self._thread is None:
+                self._serve(Turn())
+        if self._thread is not None:
             self._calls.put(None)
 
     def _start(self) -> None:
@@ -214,8 +215,11 @@ class Writer:
             with self._starting:
                 if self._thread is None:
                     thread = threading.Thread(target=self._work, name="stepwell-writer", daemon=True)
-                    thread.start()
-                    self._thread = thread
+                    try:
+                        thread.start()
+                    finally:  # a signal may interrupt the wait for its first sign of life
+                        if thread.ident is not None:
+                            self._thread = thread
 
     def _work(self) -> None:
         while not self._ended:
