@@ -123,8 +123,10 @@ class Line:
         def read() -> None:
             data = b"."
             while data:
-                with contextlib.suppress(OSError):
+                try:
                     data = source.recv(65536)
+                except OSError:
+                    data = b""  # closed here
                 tell(len(data))
                 under_way.put((time.monotonic() + self._delay, data))
 
