@@ -148,7 +148,7 @@ def test_while_a_move_is_replayed_it_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "words"),
-    [({"behind": 12}, "LIVE +12 new"), ({"follow": True}, "LIVE"), ({}, "LIVE")],
+    [({"behind": 12}, "LIVE +12 new"), ({"follow": True}, "FOLLOW"), ({}, "LIVE")],
 )
 def test_a_live_run_says_so(changes: dict[str, Any], words: str) -> None:
     """How many steps came since one left its tail."""

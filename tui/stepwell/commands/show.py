@@ -26,7 +26,7 @@ only), and
   input, output    as recorded; output is null also where has_output is false
   problem          why input is only a part of a long prompt, in words; or null
   redacted         {"input", "output"}: names that what the recorder was told to
-                   leave out stands under, "all" for the whole
+                   leave out stands under, "a text" without one
   seen             of a tool's output, {"step", "characters", "of"}: how much of
                    it stands in the next prompt; or null
 With a path, {"address", "value"}. Numbers keep all their digits; NaN and
@@ -83,7 +83,7 @@ def _redacted(exact: str | None) -> list[str]:
     """Names that what was left out stands under."""
     if exact is None or '"redacted"' not in exact:
         return []
-    return [name or "all" for name in codec.redacted_names(codec.parse(exact))]
+    return [name or "a text" for name in codec.redacted_names(codec.parse(exact))]
 
 
 def _redacted_words(found: object) -> str:

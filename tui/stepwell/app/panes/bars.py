@@ -78,7 +78,7 @@ def status_line(view: View, width: int) -> Line:
     timeline = view.timeline
     position = f"{timeline.position()} {timeline.moment}"
     parts = [(0, position)]
-    live = "LIVE" if timeline.running else ""
+    live = ("FOLLOW" if view.follow else "LIVE") if timeline.running else ""
     new = f"+{view.behind} new" if view.behind and not view.follow else ""
     if live or new:
         parts.append((1, " ".join(filter(None, (live, new)))))

@@ -75,7 +75,7 @@ def _reprs(exact: str | None) -> str:
     if reprs := codec.opaque_types(parsed):
         words = f"; kept as repr: {clean(', '.join(reprs))}"
     if names := codec.redacted_names(parsed):
-        words += f"; redacted: {clean(', '.join(name or 'all' for name in names))}"
+        words += f"; redacted: {clean(', '.join(name or 'a text' for name in names))}"
     return words
 
 
