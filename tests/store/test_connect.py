@@ -150,7 +150,10 @@ def test_a_hot_standby_is_known(standby_dsn: str) -> None:
         ({"dbname": "no_such"}, r'database "no_such" does not exist; .*createdb'),
         ({"user": "no_such"}, r'role "no_such" does not exist; .*createuser|authentication failed'),
         ({"host": "/no/such/folder"}, r"No such file or directory; is the server running there\?"),
-        ({"host": "127.0.0.1", "port": "1"}, r"Connection refused; is the server running there\?"),
+        (
+            {"host": "127.0.0.1", "port": "1"},
+            r"Connection refused; is the server running there\? name another with --dsn or DATABASE_URL$",
+        ),
         ({"host": "no-such.invalid"}, r"resolve host .* check the host's name"),
         ({"service": "no_such"}, r"no_such.* check PGSERVICE and ~/.pg_service.conf"),
     ],

@@ -91,6 +91,16 @@ def test_with_nothing_configured_the_choice_of_the_embedded_server_is_said() -> 
     assert target.notice == "no database is configured: using the embedded Postgres in /srv/steps"
 
 
+def test_a_relative_home_of_the_embedded_server_is_refused_where_it_would_be_used() -> None:
+    home = {"STEPWELL_HOME": "here/steps"}
+    with pytest.raises(
+        DatabaseError, match=r"^STEPWELL_HOME has to be an absolute path, not 'here/steps'$"
+    ) as raised:
+        resolve(None, home)
+    assert raised.value.exit_status == 2
+    assert resolve("agents", home).conninfo == "dbname=agents"
+
+
 def test_without_the_extra_the_remedies_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "installed", lambda: False)
     with pytest.raises(DatabaseError, match=r"no database is configured; .*--dsn.*DATABASE_URL.*embedded"):

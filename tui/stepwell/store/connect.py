@@ -100,7 +100,7 @@ def check_version(version: int) -> None:
         name = f"{major}.{minor}" if major >= 10 else f"{major}.{minor // 100}"
         raise DatabaseError(
             f"Postgres {name} is too old: Stepwell needs {OLDEST // 10000} or newer; "
-            "name another with --dsn, or pip install 'stepwell[embedded]'"
+            "name another with --dsn or DATABASE_URL, or pip install 'stepwell[embedded]'"
         )
 
 
@@ -126,7 +126,7 @@ def explain(message: str) -> str:
         why.removeprefix("connection is bad: ").removesuffix("no error details available").strip(" :") or line
     )
     remedy = next((remedy for word, remedy in _REMEDIES if word in why), None)
-    return f"{why}; {remedy or 'is the server running there? name another with --dsn'}"
+    return f"{why}; {remedy or 'is the server running there? name another with --dsn or DATABASE_URL'}"
 
 
 def _complete(conninfo: str) -> str:

@@ -80,7 +80,7 @@ def _parse(text: str, origin: str) -> dict[str, str]:
         scheme = scheme.partition("+")[0]  # SQLAlchemy names the driver too: postgresql+psycopg://
         if scheme not in ("postgres", "postgresql"):
             raise DatabaseError(
-                f"{source} is a {scheme}:// address, not a Postgres one; name another with --dsn"
+                f"{source} is a {scheme}:// address, not a Postgres one; name another with --dsn or DATABASE_URL"
             )
         text = f"{scheme}://{rest}"
     elif "=" not in text:
@@ -127,6 +127,9 @@ def _embedded(env: Mapping[str, str]) -> Target:
 
     if not embedded.installed():
         raise DatabaseError(nothing)
+    home = env.get("STEPWELL_HOME", "")
+    if home and not os.path.isabs(home):
+        raise DatabaseError(f"STEPWELL_HOME has to be an absolute path, not {home!r}")
     folders = paths(env)
     notice = f"no database is configured: using the embedded Postgres in {folders.server}"
     return Target(embedded.conninfo(folders), "embedded", "embedded Postgres", notice, folders)
