@@ -186,7 +186,7 @@ def test_a_rate_is_a_share(rate: Any) -> None:
         stepwell.keep(rate=rate)
 
 
-def test_keep_is_a_function(schema_dsn: str) -> None:
-    wrong: Any = True
+@pytest.mark.parametrize("wrong", [True, 0.5, stepwell.keep, lambda: True, pow])
+def test_keep_is_a_function_of_a_summary(schema_dsn: str, wrong: Any) -> None:
     with pytest.raises(UsageError, match="keep is a function"):
         Recorder(schema_dsn, keep=wrong)

@@ -1,6 +1,7 @@
 """`Recorder(redact=…)`: whatever an agent hands around, what is to be left out is in no row of any table."""
 
 import asyncio
+import os
 import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -270,6 +271,16 @@ def test_long_prompts_are_redacted_where_only_what_is_new_is_stored(schema_dsn: 
 def test_what_is_neither_pattern_nor_function_is_refused(schema_dsn: str, wrong: Any) -> None:
     with pytest.raises(UsageError, match="redact takes"):
         Recorder(schema_dsn, redact=wrong)
+
+
+@pytest.mark.parametrize("wrong", [str.upper, lambda: None, lambda *, text: text])
+def test_a_function_that_takes_no_name_and_text_is_refused(schema_dsn: str, wrong: Any) -> None:
+    with pytest.raises(UsageError, match="redact function takes a name and a text"):
+        Recorder(schema_dsn, redact=["password", wrong])
+
+
+def test_a_function_that_does_not_say_what_it_takes_is_accepted(schema_dsn: str) -> None:
+    Recorder(schema_dsn, redact=[max, os.path.join, str.removeprefix]).close()
 
 
 def test_what_waits_in_a_file_for_its_database_is_redacted_too(tmp_path: Path) -> None:

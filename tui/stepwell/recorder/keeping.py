@@ -13,6 +13,7 @@ from stepwell.core.codec import digest
 from stepwell.core.recording import storable
 from stepwell.core.steps import Loop
 from stepwell.errors import UsageError
+from stepwell.recorder.functions import takes
 from stepwell.recorder.intents import EndRun
 from stepwell.store.keeping import Facts
 
@@ -75,8 +76,8 @@ def _trouble(run: Summary) -> str:
 
 
 def checked(given: Keep | None) -> Keep | None:
-    """Raises UsageError for what is no function."""
-    if given is not None and not callable(given):
+    """Raises UsageError for what is no function of one argument."""
+    if given is not None and not takes(given, 1):
         raise UsageError(f"keep is a function of a summary, or stepwell.keep(errors=True), not {given!r}")
     return given
 

@@ -6,6 +6,7 @@ from stepwell.core.codec import Encoded, parse
 from stepwell.core.redaction import Redactor, Rewrite
 from stepwell.core.usage import NOTHING, Usage, usage_of, usage_of_chunks
 from stepwell.errors import UsageError
+from stepwell.recorder.functions import takes
 
 Redact = str | Rewrite | Sequence[str | Rewrite]
 """A shell pattern of names, a function of a name and a text, or several of both."""
@@ -24,6 +25,8 @@ def redactor(given: Redact | None) -> Redactor | None:
         if isinstance(one, str) and one:
             patterns.append(one)
         elif callable(one):
+            if not takes(one, 2):
+                raise UsageError(f"a redact function takes a name and a text, which {one!r} cannot")
             rewrites.append(one)
         else:
             raise UsageError(_WRONG)
