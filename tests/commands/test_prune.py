@@ -59,10 +59,15 @@ def test_an_age_takes_all_that_ended_or_died_before(marked: str, capsys: pytest.
     assert left(marked) == {FAILED, WELL}
 
 
-@pytest.mark.parametrize("age", ["30", "d", "0d", "-3d", "1.5h", "3 days", "5y", "9999999d"])
+@pytest.mark.parametrize("age", ["30", "d", "-3d", "1.5h", "3 days", "5y", "9999999d"])
 def test_an_age_that_is_none_is_refused(age: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert stepwell("nowhere", "prune", f"--older-than={age}") == 2
     assert "is no age; 30d is thirty days" in capsys.readouterr().err
+
+
+def test_an_age_of_nothing_is_refused_with_the_least_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert stepwell("nowhere", "prune", "--older-than", "0d") == 2
+    assert "'0d' is no age: the least is 1m, a minute" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -42,8 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def age(text: str) -> timedelta:
     """A time span for argparse. Raises ArgumentTypeError."""
     found = re.fullmatch(r"([0-9]{1,6})([mhdw])", text.strip())
-    if found is None or int(found[1]) == 0:
+    if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no age; 30d is thirty days, and there are m, h and w")
+    if int(found[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no age: the least is 1m, a minute")
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
