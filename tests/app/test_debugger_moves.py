@@ -290,6 +290,22 @@ def test_a_search_that_finds_nothing_stays(recorded_dsn: str) -> None:
     assert (seen.number, "not found: flying saucer" in seen.status) == (5, True)
 
 
+def test_a_search_that_finds_nothing_leaves_the_one_before(recorded_dsn: str) -> None:
+    """`.` goes on with the last text that was found; without one it says what was not."""
+
+    async def act(debugger: Debugging) -> None:
+        await debugger.press("/nosuchtext<enter>.")
+        assert (debugger.number, "not found: nosuchtext" in debugger.status) == (5, True)
+        await debugger.press("/Ada<enter>")
+        first = debugger.number
+        await debugger.press("/nosuchtext<enter>")
+        assert "not found: nosuchtext" in debugger.status
+        await debugger.press(".")
+        assert {first, debugger.number} == {1, 2}
+
+    debug(recorded_dsn, LOOPING, act, step=5)
+
+
 def test_fifty_keys_in_a_burst_are_a_few_replays(recorded_dsn: str) -> None:
     """Keys that wait while a move is replayed become one move."""
     mover = CountingMover(resolve(recorded_dsn), LOOPING)

@@ -37,7 +37,7 @@ class View:
     """Steps that a live run has gained since the cursor left its tail."""
     busy: bool = False
     hits: tuple[int, ...] = field(default=())
-    """Step numbers that the last search found."""
+    """Step numbers that the last search with a hit found."""
     mark: str = ""
     """The text that a search has led to, marked wherever a pane shows it; empty for none."""
     polled: datetime | None = None

@@ -25,7 +25,9 @@ class SearchingScreen(ReplayingScreen):
     def __init__(self, target: Target, start: Start, memory: Memory, mover: Mover | None = None) -> None:
         super().__init__(target, start, memory, mover)
         self._text = ""
-        """What was searched for last."""
+        """The last text that was found."""
+        self._missed = ""
+        """The last text that was not."""
         self._words = ""
         """Which of the hits the last one was."""
         self._unseen = False
@@ -50,6 +52,8 @@ class SearchingScreen(ReplayingScreen):
             return
         if view.hits:
             self._to_hit(view, forwards=which == "next")
+        elif self._missed:
+            self.say(f"not found: {self._missed}")
         else:
             self.say("nothing was searched for yet: / searches")
 
@@ -84,12 +88,14 @@ class SearchingScreen(ReplayingScreen):
     def _found(self, message: Found) -> None:
         if self.view is None:
             return
-        self._text = message.text
-        self.view = replace(self.view, hits=hits_in(self.view.timeline, message.numbers), mark="")
-        if self.view.hits:
-            self._to_hit(self.view, forwards=True, from_here=True)
-        else:
+        hits = hits_in(self.view.timeline, message.numbers)
+        if not hits:  # the hits before stay, for `.` and `;`
+            self._missed = message.text
             self.say(f"not found: {message.text}")
+            return
+        self._text = message.text
+        self.view = replace(self.view, hits=hits, mark="")
+        self._to_hit(self.view, forwards=True, from_here=True)
 
     def _looked(self, number: int) -> None:
         self.say(f"looking for {self._text} … {count(number)} lines, any key stops")
