@@ -195,6 +195,15 @@ def test_the_timeline_turns_pages() -> None:
     assert rows(view(timeline, 3), height=3)[0].split()[:2] == [">", "4"]
 
 
+def test_the_last_page_of_the_timeline_is_full() -> None:
+    """Aligned to the end, though few rows are left; a run that goes on leaves room for what comes."""
+    ended, going_on = build(run(), calls("abcd")), build(run("running"), calls("abcd"))
+    assert [row.split()[-1] for row in rows(view(ended, 3), height=3)] == ["tool_b", "tool_c", "tool_d"]
+    assert rows(view(ended, 2), height=3)[0].split()[-1] == "tool_a"
+    assert rows(view(going_on, 3), height=3)[1:] == ["", ""]
+    assert len(rows(view(ended, 3), height=9)) == 9
+
+
 def test_a_row_that_stands_for_others_says_for_how_many() -> None:
     """Laps of a loop, or what a step called."""
     looped = toggle_fold(build(run(), calls("aaaaa")).at(0)).timeline

@@ -4,7 +4,7 @@ from stepwell.app.present import Line, Role, Span, clean, duration, fit
 from stepwell.app.view import View
 from stepwell.core.folding import Row, RowKind
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL, StepHead
-from stepwell.core.timeline import BREAKPOINT
+from stepwell.core.timeline import BREAKPOINT, Timeline
 
 LETTERS = {LLM_CALL: "L", TOOL_CALL: "T", STATE_UPDATE: "S"}
 CUT = "x"
@@ -24,11 +24,20 @@ def letter(step: StepHead) -> str:
     return initial if initial.isascii() and initial.isalpha() else "-"
 
 
+def top_row(timeline: Timeline, height: int) -> int:
+    """The first row of the page that holds the cursor, from 0.
+
+    The last page is filled from the one before; not while the run goes on, or each new step would scroll it.
+    """
+    page = timeline.row // height * height
+    return page if timeline.running else max(0, min(page, len(timeline.visible) - height))
+
+
 def timeline_lines(view: View, width: int, height: int, durations: bool) -> list[Line]:
     """The page of rows that holds the cursor."""
     timeline = view.timeline
-    page = timeline.row // height * height
-    rows = timeline.visible[page : page + height]
+    top = top_row(timeline, height)
+    rows = timeline.visible[top : top + height]
     digits = max(4, len(str(timeline.steps.numbers[-1] if timeline.steps else 0)))
     agents = len(timeline.outline.by_agent) > 1
     durations = durations and (not agents or width >= WIDE)

@@ -13,7 +13,7 @@ from stepwell.app.panes.bars import keys_line, status_line, title_line
 from stepwell.app.panes.content import content, same_calls
 from stepwell.app.panes.heading import heading_line
 from stepwell.app.panes.strip import strip_lines, strip_rows
-from stepwell.app.panes.timeline import timeline_lines
+from stepwell.app.panes.timeline import timeline_lines, top_row
 from stepwell.app.present import Document, Line, Role
 from stepwell.app.view import View
 from stepwell.app.widgets.lines import Lines, strips, text_strip
@@ -165,7 +165,8 @@ class Board(Widget):
         self._show("strip", strip_lines(view, geometry.width, geometry.strip))
         if geometry.timeline_width:
             rows = timeline_lines(view, geometry.timeline_width, geometry.body, geometry.durations)
-            cursor = view.timeline.row % geometry.body if view.timeline.steps else None
+            top = top_row(view.timeline, geometry.body)
+            cursor = view.timeline.row - top if view.timeline.steps else None
             self.query_one("#timeline", Lines).show(strips(rows, geometry.timeline_width), cursor=cursor)
         for pane in self._panes_laid_out(geometry):
             self.lines(pane).mark = view.mark
