@@ -1,6 +1,7 @@
 """`Recorder(on_failure="spool")`: the agent goes on without its database, and the run is whole afterwards."""
 
 import json
+import os
 import signal
 import stat
 import subprocess
@@ -199,6 +200,7 @@ def test_the_file_of_a_killed_process_is_imported_once_however_often(
     assert main(["import", "--dsn", schema_dsn, str(file)]) == 0
     said = capsys.readouterr()
     assert "imported 1 run, 3 steps" in said.out
+    assert said.out.endswith(f"everything in {file} is in the database now; the file may be deleted\n")
     assert "its last line was cut off" in said.err
     rows = steps(run_id)
     assert [(row["step_number"], row["name"], row["parent_step"], row["got"]) for row in rows] == [
@@ -214,3 +216,50 @@ def test_the_file_of_a_killed_process_is_imported_once_however_often(
     assert json.loads(capsys.readouterr().out)["already_there"] == [str(run_id)]
     assert (steps(run_id), run_row(run_id)) == before
     assert before[1]["status"] == "running"
+
+
+def test_the_next_recorder_says_what_those_that_are_gone_left_in_files_and_nothing_of_one_at_work(
+    spooling_recorder: Recorder,
+    schema_dsn: str,
+    outage: Outage,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    run = spooling_recorder.start()
+    outage(True)
+    run.tool(len, "a")
+    (file,) = files()
+    said = f"in {file.parent}; put {{}} into the database: stepwell import {file.parent}/*.jsonl"
+    Recorder(schema_dsn, on_failure="spool").close()
+    assert "spooled run" not in caplog.text
+    for left in (UUID(int=1), UUID(int=2)):
+        for part in ("aaaaaaaa", "bbbbbbbb"):  # with the number of a process that is there, as in a container
+            (file.parent / f"{left}-{os.getpid()}-{part}.jsonl").write_bytes(file.read_bytes())
+    Recorder(schema_dsn, on_failure="spool").close()
+    assert caplog.messages[-1] == "2 spooled runs wait " + said.format("them")
+    for path in file.parent.glob(f"{UUID(int=2)}-*"):
+        path.unlink()
+    Recorder(schema_dsn, on_failure="spool").close()
+    assert caplog.messages[-1] == "1 spooled run waits " + said.format("it")
+    for path in file.parent.glob(f"{UUID(int=1)}-*"):
+        path.unlink()
+    outage(False)
+    until_in_database()
+
+
+def test_a_file_that_is_still_written_is_imported_and_not_called_done(
+    spooling_recorder: Recorder,
+    schema_dsn: str,
+    outage: Outage,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(finder, "RETRY_SECONDS", 60)
+    run = spooling_recorder.start()
+    outage(True)
+    run.tool(len, "a")
+    outage(False)
+    (file,) = files()
+    assert main(["import", "--dsn", schema_dsn, str(file)]) == 0
+    said = capsys.readouterr().out
+    assert "imported 1 run, 1 step" in said
+    assert "deleted" not in said

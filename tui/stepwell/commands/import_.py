@@ -19,6 +19,8 @@ from stepwell.core.spooling import BEGIN, Spooled
 from stepwell.errors import EncodingError, InvalidFileError, StepwellError
 from stepwell.importers import FORMATS, read
 from stepwell.importers.document import printable
+from stepwell.importers.spool import NAME as SPOOL
+from stepwell.recorder.waiting import is_left
 from stepwell.store.connect import connect
 from stepwell.store.importing import Imported, import_runs, import_spooled
 
@@ -156,6 +158,8 @@ def _say_done(file: str, format_name: str, done: Imported, *, as_json: bool) -> 
         line(f"imported {counts} from {printable(file)} ({format_name}): {_ids(done.new)}{there}")
     else:
         line(f"already there: {printable(file)} ({format_name}): {_ids(done.there)}")
+    if format_name == SPOOL and not done.refused and not as_json and is_left(Path(file)):
+        line(f"everything in {printable(file)} is in the database now; the file may be deleted")
 
 
 def _say_failed(file: str, problem: StepwellError, *, as_json: bool) -> None:

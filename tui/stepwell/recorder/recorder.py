@@ -15,7 +15,7 @@ from stepwell.core.codec import encode, parse
 from stepwell.core.codec.text import clean
 from stepwell.core.redaction import Redactor
 from stepwell.errors import DatabaseError, EncodingError, NotFoundError, UsageError
-from stepwell.recorder import clock
+from stepwell.recorder import clock, waiting
 from stepwell.recorder.failures import cause, failure
 from stepwell.recorder.intents import EndRun, OpenRun, ResumeRun
 from stepwell.recorder.keeping import Keep, checked
@@ -79,7 +79,10 @@ class Recorder:
         self._keep = checked(keep)
         if self._target.notice:
             log.warning("%s", self._target.notice)
-        self._spool = Spool(paths().data / "spool") if on_failure == "spool" else None
+        folder = paths().data / "spool"
+        self._spool = Spool(folder) if on_failure == "spool" else None
+        if self._spool is not None and (told := waiting.warning(folder)):
+            log.warning("%s", told)
         self._ready = self._target.server is None
         self._writer = Writer(self._connect, self._connect() if self._spool is None else None, self._spool)
 

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 from stepwell.core import spooling
 from stepwell.core.spooling import BEGIN, END, FINISH, OPEN, RESUME
-from stepwell.recorder import clock
+from stepwell.recorder import clock, waiting
 from stepwell.recorder.batches import Book, Books, book_of, count_call
 from stepwell.recorder.intents import EndRun, FinishStep, Intent, OpenRun, ResumeRun, StartStep
 
@@ -31,6 +31,7 @@ class SpoolFile:
         self._file = os.open(
             self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600
         )
+        waiting.hold(self._file)
         try:
             self.append(spooling.header(run_id, last, clock.now(), why))
             _sync(folder)
