@@ -1,7 +1,7 @@
 -- Some runs to delete, oldest first, after the one that began at %(started)s: those that were marked as not worth keeping
 -- or, where %(seconds)s is given, all that ended or died so long ago. Their rows are locked; one that somebody else has
 -- locked is left out, so nobody is waited for. What is alive is left out, and cannot come to life meanwhile: who takes a
--- run up again needs its row. count_prunable.sql counts the same runs.
+-- run up again needs its row. list_prunable.sql lists the same runs.
 WITH held AS MATERIALIZED (
     SELECT run_id, started_at, status, steps
     FROM agent_runs AS r

@@ -30,7 +30,10 @@ def left(dsn: str) -> set[object]:
 
 def test_it_says_what_would_go_and_what_went(marked: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert stepwell(marked, "prune", "--dry-run") == 0
-    assert capsys.readouterr().out.endswith(": would delete 1 run with 4 steps\n")
+    titles, failed, total = capsys.readouterr().out.splitlines()
+    assert titles.split() == ["RUN", "NAME", "WHY"]
+    assert failed.split() == ["7f3a", "refund-triage", "not", "worth", "keeping"]
+    assert total.endswith(": would delete 1 run with 4 steps")
     assert left(marked) == {FAILED, DIED, WELL}
     assert stepwell(marked, "prune") == 0
     assert capsys.readouterr().out.endswith(": deleted 1 run with 4 steps\n")
@@ -56,7 +59,23 @@ def test_an_age_takes_all_that_ended_or_died_before(marked: str, capsys: pytest.
         "interrupted": False,
     }
     assert (both["runs"], both["steps"], both["dry_run"]) == (2, 5, True)
+    assert set(both["run_ids"]) == {str(FAILED), str(WELL)}
     assert left(marked) == {FAILED, WELL}
+
+
+def test_only_the_oldest_runs_are_listed_and_why(marked: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with psycopg.connect(marked) as connection:
+        connection.execute(
+            "INSERT INTO agent_runs (run_id, name, status, started_at)"
+            " SELECT gen_random_uuid(), 'run' || n, 'running', now() - make_interval(days => 50 - n)"
+            " FROM generate_series(1, 22) AS n"
+        )
+    assert stepwell(marked, "prune", "--older-than", "1d", "--dry-run") == 0
+    _, *listed, more, total = capsys.readouterr().out.splitlines()
+    assert [text.split()[1] for text in listed] == [f"run{n}" for n in range(1, 21)]
+    assert listed[0].endswith("died, 49 d ago")
+    assert more == "and 2 more"
+    assert ": would delete 22 runs" in total
 
 
 @pytest.mark.parametrize("age", ["30", "d", "-3d", "1.5h", "3 days", "5y", "9999999d"])

@@ -50,9 +50,10 @@ def left(dsn: str) -> set[UUID]:
 def prune(dsn: str, older: timedelta | None = None) -> list[Pruned]:
     """What each transaction deleted; all together what was counted before."""
     with connect(resolve(dsn)) as connection:
-        counted = pruning.count(connection, older)
+        counted, runs = pruning.prunable(connection, older)
         done = list(pruning.prune(connection, older))
     assert sum(done, Pruned()) == counted
+    assert len({run.run_id for run in runs} - left(dsn)) == counted.runs == len(runs)
     return done
 
 
@@ -214,7 +215,7 @@ def test_who_may_not_delete_is_told_which_role_may(server: str, schema_dsn: str,
     grant_roles(schema_dsn)
     kept = run(schema_dsn, keep="")
     with login(server, schema_dsn, role) as dsn, connect(resolve(dsn)) as connection:
-        assert pruning.count(connection) == Pruned(1, 1)
+        assert pruning.prunable(connection, limit=1)[0] == Pruned(1, 1)
         with pytest.raises(
             DatabaseError, match=r"^permission denied .*; deleting runs takes the role stepwell_pruner"
         ):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
@@ -32,12 +32,31 @@ class Pruned:
         return Pruned(self.runs + other.runs, self.steps + other.steps)
 
 
-def count(connection: Connection[Any], older: timedelta | None = None) -> Pruned:
-    """What `prune` would delete as things stand. Raises DatabaseError."""
+class Prunable(NamedTuple):
+    """A run that `prune` would delete."""
+
+    run_id: UUID
+    name: str | None
+    status: str
+    """`ok`, `failed`, or `running` for one that died."""
+    seen: datetime
+    """When it ended, or was last heard of."""
+
+
+def prunable(
+    connection: Connection[Any], older: timedelta | None = None, *, limit: int | None = None
+) -> tuple[Pruned, list[Prunable]]:
+    """What `prune` would delete as things stand, and of that the oldest runs, all without a `limit` (1 or more).
+
+    Raises DatabaseError.
+    """
     with _refusals():
-        row = connection.execute(query("count_prunable"), _which(older), prepare=False).fetchone()
-    assert row is not None
-    return Pruned(int(row[0]), int(row[1]))
+        chosen = {"limit": limit, **_which(older)}
+        rows = connection.execute(query("list_prunable"), chosen, prepare=False).fetchall()
+    if not rows:
+        return Pruned(), []
+    *_, runs, steps = rows[0]
+    return Pruned(int(runs), int(steps)), [Prunable(*row[:4]) for row in rows]
 
 
 def prune(connection: Connection[Any], older: timedelta | None = None) -> Iterator[Pruned]:
