@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 import stepwell.app.mover
+from stepwell.app.geometry import Pane
 from tests.app.recorded import LIVE, alive, end, go_on, live
 from tests.app.stepping import Debugging, debug
 
@@ -110,6 +111,28 @@ def test_a_step_that_finishes_while_it_is_looked_at_is_replayed(schema_dsn: str)
             await debugger.until(lambda: '"the answer"' in debugger.text)
 
         debug(schema_dsn, LIVE, act, step=3)
+
+
+def test_what_a_run_leaves_without_an_outcome_no_longer_runs_when_it_ends(schema_dsn: str) -> None:
+    """The world on the screen was read before: what has finished since then did run at its moment."""
+    live(schema_dsn)
+    with alive(schema_dsn) as recorder:
+        recorder.execute(
+            "UPDATE agent_steps SET output = NULL, finished_at = NULL, finished_order = NULL WHERE step_number < 3"
+        )
+        recorder.execute("UPDATE agent_runs SET finished = 1")
+
+        async def act(debugger: Debugging) -> None:
+            assert "still running: 1, 2" in debugger.heading(Pane.STATE)
+            recorder.execute(
+                "UPDATE agent_steps SET output = '2', finished_at = started_at, finished_order = 4"
+                " WHERE step_number = 2"
+            )
+            recorder.execute("UPDATE agent_runs SET finished = 2")
+            end(recorder)
+            await debugger.until(lambda: "; still running: 2; in doubt: 1," in debugger.heading(Pane.STATE))
+
+        debug(schema_dsn, LIVE, act, step=3, size=(140, 40))
 
 
 def test_a_run_that_ends_is_no_longer_live(schema_dsn: str) -> None:

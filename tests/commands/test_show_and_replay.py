@@ -1,11 +1,16 @@
 """`stepwell show` and `stepwell replay`."""
 
 import json
+import signal
+import subprocess
+import sys
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
 
+from stepwell import Recorder
 from stepwell.commands.output import to_json
 from tests.commands.cases import FAILED, HOSTILE, fill, stepwell
 from tests.replay.rows import add_step, bare_table
@@ -122,7 +127,7 @@ def test_replay_as_json_is_one_documented_object(filled: str, capsys: Capture) -
     world = json.loads(capsys.readouterr().out)
     assert list(world) == [
         "run_id", "step", "moment", "type", "name", "agent", "clock", "states", "changed", "last", "running",
-        "odd", "tokens_in", "tokens_out", "replay",
+        "unfinished", "odd", "tokens_in", "tokens_out", "replay",
     ]  # fmt: skip
     assert world["run_id"] == str(FAILED)
     assert world["step"] == 4
@@ -131,6 +136,34 @@ def test_replay_as_json_is_one_documented_object(filled: str, capsys: Capture) -
     assert last["result"]["step"] == 4
     assert (world["tokens_in"], world["tokens_out"]) == (12, 3)
     assert world["replay"]["rolled_back"] is True
+
+
+KILLED = """
+import os, signal, sys, stepwell
+run = stepwell.Recorder(sys.argv[1]).start("mailer")
+print(run.run_id, flush=True)
+run.tool(os.kill, os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_step_that_a_killed_process_left_does_not_still_run_when_the_run_was_taken_up_and_ended(
+    schema_dsn: str, capsys: Capture
+) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, schema_dsn], capture_output=True, text=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    with Recorder(schema_dsn) as recorder, recorder.resume(UUID(killed.stdout.strip())) as run:
+        run.tool(len, "again")
+        assert stepwell(schema_dsn, "replay", "@last") == 0
+        assert "still running: 1\n" in capsys.readouterr().out
+        assert stepwell(schema_dsn, "replay", "@last", "--json") == 0
+        live = json.loads(capsys.readouterr().out)
+    assert stepwell(schema_dsn, "replay", "@last") == 0
+    assert "still running: nothing\nin doubt: 1\n" in capsys.readouterr().out
+    assert stepwell(schema_dsn, "replay", "@last", "--json") == 0
+    ended = json.loads(capsys.readouterr().out)
+    assert [(world["running"], world["unfinished"]) for world in (live, ended)] == [([1], []), ([], [1])]
 
 
 def test_replay_without_a_step_is_the_last_one(filled: str, capsys: Capture) -> None:

@@ -115,6 +115,16 @@ def test_a_step_that_overlaps_is_outside_until_it_finished(schema_dsn: str) -> N
     assert after[1].replay.steps == 3
 
 
+def test_a_step_that_never_finished_is_not_among_those_that_ran(schema_dsn: str) -> None:
+    """Whether it was under way at that moment cannot be told from its row."""
+    add_step(schema_dsn, 1, "tool_call", finished_before=0, started_before=1)
+    add_step(schema_dsn, 2, "tool_call", output="b", finished_order=2, finished_before=0, started_before=3)
+    add_step(schema_dsn, 3, "tool_call", output="c", finished_order=1, finished_before=0, started_before=3)
+    with replaying(schema_dsn) as replayer:
+        worlds = [replayer.at(number) for number in (1, 2, 3)]
+    assert [(world.running, world.unfinished) for world in worlds] == [((), ()), ((), (1,)), ((2,), (1,))]
+
+
 def test_answers_and_states_are_kept_apart_by_agent(schema_dsn: str) -> None:
     add_step(schema_dsn, 1, "llm_call", output="a", agent="a", tokens_in=10, tokens_out=1)
     add_step(schema_dsn, 2, "llm_call", output="b", agent="b", tokens_in=20, tokens_out=2)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from stepwell.app.present.figures import count
 from stepwell.commands.output import brief, emit, line
 from stepwell.commands.session import address_of, opened, step_at, target_of
-from stepwell.commands.words import flags, short_error, why
+from stepwell.commands.words import IN_DOUBT, NO_OUTPUT, flags, short_error, why
 from stepwell.core.address import parse_target
 from stepwell.core.state import path_text
 from stepwell.core.steps import RunHead
@@ -30,6 +30,8 @@ with --json, one object:
   last       a list of {"agent", "response", "result"}, the newest answers of
              model and tools: each {"step", "output", "error"} or null
   running    numbers of the other steps under way then
+  unfinished numbers of the other steps begun by then that never got an outcome,
+             in a run that has ended
   odd        steps that are no proper state update, number to reason
   tokens_in, tokens_out
              so far, null where none are recorded
@@ -58,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         world = replayer.at(step_at(head, replayer, place).number, moment)
         last = _answers(replayer, world)
     if args.json:
-        emit(as_json(world, last))
+        emit(as_json(head, world, last))
         return 0
     for text in _lines(head, world, last):
         line(text)
@@ -93,9 +95,10 @@ def _error(text: str | None) -> str | None:
     return ": ".join(str(error[key]) for key in ("type", "message") if error.get(key) not in (None, ""))
 
 
-def as_json(world: World, last: Answers) -> dict[str, object]:
+def as_json(head: RunHead, world: World, last: Answers) -> dict[str, object]:
     """The documented shape of a world."""
     replay = world.replay
+    running, unfinished = _under_way(head, world)
     return {
         "run_id": world.run_id,
         "step": world.number,
@@ -110,7 +113,8 @@ def as_json(world: World, last: Answers) -> dict[str, object]:
         ],
         "changed": [_change(change) for change in world.changed],
         "last": last,
-        "running": world.running,
+        "running": running,
+        "unfinished": unfinished,
         "odd": world.odd,
         "tokens_in": world.tokens_in,
         "tokens_out": world.tokens_out,
@@ -125,6 +129,13 @@ def as_json(world: World, last: Answers) -> dict[str, object]:
             "rolled_back": replay.rolled_back,
         },
     }
+
+
+def _under_way(head: RunHead, world: World) -> tuple[list[int], list[int]]:
+    """Which other steps ran then, and which have no outcome and will not get one."""
+    if head.status == "running":
+        return sorted([*world.running, *world.unfinished]), []
+    return list(world.running), list(world.unfinished)
 
 
 def _change(change: Change) -> dict[str, object]:
@@ -153,7 +164,10 @@ def _lines(head: RunHead, world: World, last: Answers) -> Iterator[str]:
         for title, answer in (("last response", row["response"]), ("last result", row["result"])):
             if isinstance(answer, dict):
                 yield f"{title}{_of(row['agent'])}, step {answer['step']}: {_told(answer)}"
-    yield f"still running: {', '.join(map(str, world.running)) or 'nothing'}"
+    running, unfinished = _under_way(head, world)
+    yield f"still running: {', '.join(map(str, running)) or 'nothing'}"
+    if unfinished:
+        yield f"{IN_DOUBT if head.recorded else NO_OUTPUT}: {', '.join(map(str, unfinished))}"
     yield from (f"step {number}: {reason}" for number, reason in world.odd.items())
     if world.tokens_in is not None or world.tokens_out is not None:
         yield f"tokens so far: {count(world.tokens_in or 0)} in, {count(world.tokens_out or 0)} out"

@@ -39,8 +39,7 @@ def flags(step: StepHead, run: RunHead, place: Place | None) -> list[str]:
 
 def _unanswered(step: StepHead, run: RunHead) -> str:
     """Only where a recorder began the step is it known that it may have taken effect."""
-    recorded = step.started is not None and run.source is None and run.status != "unknown"
-    return IN_DOUBT if recorded else NO_OUTPUT
+    return IN_DOUBT if step.started is not None and run.recorded else NO_OUTPUT
 
 
 def short_error(error: str) -> str:

@@ -93,6 +93,11 @@ class RunHead:
     source: str | None = None
 
     @property
+    def recorded(self) -> bool:
+        """Whether the run is from a recorder, as far as its own row tells, and not from a file or by hand."""
+        return self.source is None and self.status != "unknown"
+
+    @property
     def unanswered(self) -> bool:
         """Whether a step has no output, and will not get one."""
         return self.unfinished > 0 and self.status != "running"
@@ -103,8 +108,8 @@ class RunHead:
 
         In rows from a file or written by hand a missing output says nothing but that it is missing.
         """
-        recorded = self.unfinished_started is not None or self.unfinished_number is None
-        return self.unanswered and recorded and self.source is None and self.status != "unknown"
+        begun = self.unfinished_started is not None or self.unfinished_number is None
+        return self.unanswered and begun and self.recorded
 
 
 class Stored(NamedTuple):

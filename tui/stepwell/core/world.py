@@ -64,7 +64,7 @@ class World:
     changed: tuple["Change", ...]
     last: Mapping[str | None, Last]
     running: tuple[int, ...]
-    """Numbers of the other steps that had begun and not finished."""
+    """Numbers of the other steps that had begun, and finished later."""
     tokens_in: int | None
     tokens_out: int | None
     clock: datetime | None
@@ -75,6 +75,8 @@ class World:
     """Of a tool call: the prompt after it of the same agent, to tell what the model saw of the result."""
     previous_reply: Payload | None = None
     """Of a tool call: the reply before it of the same agent, which may have asked for it."""
+    unfinished: tuple[int, ...] = ()
+    """Numbers of the other steps that had begun and have no outcome: under way while the run is, else in doubt."""
     odd: Mapping[int, str] = field(default_factory=dict)
     """State steps that could not be taken for what they claim, and why (step number to a few words)."""
 

@@ -6,6 +6,7 @@ from typing import TypeVar
 from uuid import UUID
 
 import psycopg
+from psycopg.rows import DictRow
 
 from stepwell.core.heads import Heads
 from stepwell.core.search import first_appearances
@@ -138,7 +139,6 @@ def _assemble(
     seconds: float,
 ) -> World:
     answers = parts.answers
-    running = sorted(n for row in answers for n in row["running"] or () if n != head.number)
     return World(
         run_id=run_id,
         number=head.number,
@@ -149,7 +149,7 @@ def _assemble(
         set_at=folded.set_at,
         changed=folded.changed,
         last={row["agent"]: Last(row["response"], row["result"]) for row in answers},
-        running=tuple(running),
+        running=_others(answers, "running", head.number),
         tokens_in=_total(row["tokens_in"] for row in answers),
         tokens_out=_total(row["tokens_out"] for row in answers),
         clock=(head.finished if moment is Moment.AFTER else head.started) or head.time,
@@ -165,8 +165,14 @@ def _assemble(
         previous_prompt=parts.prompt if head.type == LLM_CALL else None,
         next_prompt=parts.prompt if head.type == TOOL_CALL else None,
         previous_reply=parts.reply,
+        unfinished=_others(answers, "unfinished", head.number),
         odd=folded.odd,
     )
+
+
+def _others(answers: Sequence[DictRow], column: str, own: int) -> tuple[int, ...]:
+    """The step numbers that this column holds, of all agents."""
+    return tuple(sorted(number for row in answers for number in row[column] or () if number != own))
 
 
 def _total(counts: Iterable[int | None]) -> int | None:

@@ -275,12 +275,24 @@ def _state(view: View, world: World, width: int) -> Content:
     step = world.step
     label = f"{clean(step.agent)}, " if step.agent else ""
     label += world_words(world.moment, world.number)
-    if world.running:
-        label += f"; still running: {', '.join(map(str, world.running[:SHORT_LIST]))}"
+    label += _others(view, world)
     label += ", changed" if world.changed and world.moment == "after" else ", unchanged"
     if Pane.STATE in view.raw:
         return Content(label, _raw_states(world, width))
     return Content(label, Rows(_scopes(view, world, _scope(world), width)))
+
+
+def _others(view: View, world: World) -> str:
+    """Which other steps ran then, and which have no outcome: of a world that may be older than what is known now."""
+    timeline = view.timeline
+    known = set(() if timeline.running else chain(*timeline.steps.unfinished))
+    doubtful = [number for number in world.unfinished if number in known]
+    running = sorted({*world.running, *world.unfinished}.difference(doubtful))
+    word = "in doubt" if timeline.run.recorded else "no output"
+    told = {"still running": running, word: doubtful}
+    return "".join(
+        f"; {what}: {', '.join(map(str, numbers[:SHORT_LIST]))}" for what, numbers in told.items() if numbers
+    )
 
 
 def _scopes(view: View, world: World, scope: str | None, width: int) -> Iterator[Line]:
