@@ -56,7 +56,12 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, short_fol
     """Nothing of the developer's own: no databases, no colour settings, no language, no home."""
     monkeypatch.setenv("LANG", "C.UTF-8")
     for name in list(os.environ):
-        if name.startswith(("PG", "LC_")) or name in {"NO_COLOR", "DATABASE_URL", "STEPWELL_DSN", "FORCE_COLOR"}:
+        if name.startswith(("PG", "LC_")) or name in {
+            "NO_COLOR",
+            "DATABASE_URL",
+            "STEPWELL_DSN",
+            "FORCE_COLOR",
+        }:
             monkeypatch.delenv(name)
     home = tmp_path / "home"
     for name, folder in {

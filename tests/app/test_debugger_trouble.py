@@ -99,7 +99,9 @@ def test_a_live_run_that_vanishes_is_said(schema_dsn: str) -> None:
         async def act(debugger: Debugging) -> None:
             recorder.execute("DELETE FROM agent_steps")
             recorder.execute("DELETE FROM agent_runs")
-            await debugger.until(lambda: "! run 11fe0000 is gone: it was deleted from the database" in debugger.status)
+            await debugger.until(
+                lambda: "! run 11fe0000 is gone: it was deleted from the database" in debugger.status
+            )
             assert "turn  1" in debugger.text
 
         debug(schema_dsn, LIVE, act)
