@@ -13,15 +13,22 @@ from tests.store.rows import add_run, run_id
 pytestmark = pytest.mark.long
 
 SIZE = 200_000_000
+REPORT = """
+import re, sys
+def report():
+    # ru_maxrss would be that of the process which began this one, if that was larger.
+    with open("/proc/self/status") as status:
+        print(int(re.search(r"VmHWM:\\s+(\\d+)", status.read())[1]) // 1024, file=sys.stderr)
+"""
 MEASURED = """
-import resource, sys
+import sys
 from stepwell.cli import main
 status = main(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
+report()
 sys.exit(status)
 """
 PAST_IT = """
-import resource, sys
+import sys
 from uuid import UUID
 from stepwell.replay import Replayer
 from stepwell.store.connect import resolve
@@ -29,7 +36,7 @@ replayer = Replayer(resolve(sys.argv[1]), UUID(sys.argv[2]))
 payload = replayer.at(1).payload
 assert payload.output is None and payload.output_unread > 4_000_000, payload.output_unread
 replayer.close()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
+report()
 """
 
 
@@ -37,7 +44,7 @@ def megabytes(code: str, *args: str, output: Path) -> int:
     """Run Python code in a process of its own; the most memory that it took."""
     with output.open("wb") as file:
         done = subprocess.run(
-            [sys.executable, "-c", code, *args],
+            [sys.executable, "-c", REPORT + code, *args],
             stdout=file,
             stderr=subprocess.PIPE,
             env=os.environ,
