@@ -201,7 +201,20 @@ def standby(wheel_server: Cluster, short_folder: Path) -> Iterator[Standby]:
     options = FAST | {"listen_addresses": "", "unix_socket_directories": str(replica.socket_folder)}
     settings = " ".join(f"-c {name}={value}" for name, value in options.items())
     commands: list[list[str | Path]] = [
-        [binaries / "pg_basebackup", "-d", source, "-D", replica.data, "-R", "-c", "fast"],
+        # With a slot, so that what tests write by the megabyte is kept until the standby has it.
+        [
+            binaries / "pg_basebackup",
+            "-d",
+            source,
+            "-D",
+            replica.data,
+            "-R",
+            "-c",
+            "fast",
+            "-C",
+            "-S",
+            "standby",
+        ],
         [binaries / "pg_ctl", "start", "-w", "-s", "-D", replica.data, "-l", replica.log, "-o", settings],
     ]
     for command in commands:
