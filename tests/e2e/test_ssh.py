@@ -78,6 +78,7 @@ def test_a_burst_of_keys_is_few_bytes_and_a_broken_line_leaves_nothing(
     assert not [state for _, state, _ in backends(recorded) if state != "idle"]
 
 
+@pytest.mark.long
 def test_in_tmux_at_the_other_end_it_outlives_the_connection(
     remote: Remote, line: Line, sshd: Sshd, recorded: str, terminal_folder: Path
 ) -> None:
