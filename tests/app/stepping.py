@@ -128,11 +128,13 @@ class Debugging:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what another thread or the server brings about; fail after a while."""
-        for _ in range(5000):
+        for _ in range(15_000):
             if condition():
-                await self._handled()
+                if self.app.is_running:
+                    await self._handled()
                 return
-            await self.pilot.pause(0.002)
+            # Not by way of the pilot, which waits for ever for an app that is ending.
+            await asyncio.sleep(0.002)
         raise AssertionError(f"it never came about; on the screen:\n{self.text}")
 
 
