@@ -5,6 +5,7 @@ import pytest
 from tests.benchmarks.__main__ import BENCHMARKS, main
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_a_benchmark_prints_a_table(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "--quick"]) == 0
