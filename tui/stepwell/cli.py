@@ -1,12 +1,13 @@
 """The command line: words to a command, errors to one line and an exit status."""
 
 import argparse
+import contextlib
 import os
 import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn, Protocol, cast
+from typing import Any, NoReturn, Protocol, TextIO, cast
 
 import psycopg
 
@@ -14,7 +15,7 @@ from stepwell.app.present.text import clean
 from stepwell.errors import StepwellError, UsageError
 from stepwell.settings import language_encoding
 
-FOUND_NOTHING, WRONG, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+FOUND_NOTHING, WRONG, TERMINAL_GONE, INTERRUPTED, PIPE_CLOSED = 1, 2, 129, 130, 141
 
 
 class Command(Protocol):
@@ -197,6 +198,21 @@ def _command_of(words: Sequence[str]) -> str | None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit status. What goes wrong is one line on standard error, never a traceback."""
+    status = _run(argv)
+    for stream in (sys.stdout, sys.stderr):
+        _let_go(stream)
+    return status
+
+
+def _let_go(stream: TextIO) -> None:
+    """Flush it. Where its terminal has gone, what Python would still flush at its end has to go somewhere."""
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _run(argv: Sequence[str] | None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding=language_encoding(os.environ), errors="backslashreplace")
@@ -204,7 +220,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = expand(sys.argv[1:] if argv is None else argv)
         args = build_parser(_command_of(words)).parse_args(words)
         status: int = args.command.run(args)
-        sys.stdout.flush()
+        if status != TERMINAL_GONE:
+            sys.stdout.flush()
     except SystemExit as left:  # how argparse ends after --help and after an error
         return int(left.code or 0)
     except BrokenPipeError:
@@ -230,5 +247,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def complain(text: str, status: int = WRONG) -> int:
     """Say one line on standard error; the status."""
-    print(f"stepwell: {clean(' '.join(text.split()))}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # nobody is there to read it
+        print(f"stepwell: {clean(' '.join(text.split()))}", file=sys.stderr)
     return status

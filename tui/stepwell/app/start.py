@@ -4,7 +4,7 @@ import codecs
 import io
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from stepwell.app.app import StepwellApp
@@ -45,7 +45,8 @@ def _written_by_cells(terminal: TextIO | None) -> Iterator[None]:
     try:
         yield
     finally:
-        terminal.reconfigure(errors=before)
+        with suppress(OSError):  # it writes what is left, and the terminal may have gone
+            terminal.reconfigure(errors=before)
 
 
 def _start(target: Target, text: str | None) -> Start | None:
