@@ -61,6 +61,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, short_fol
             "DATABASE_URL",
             "STEPWELL_DSN",
             "FORCE_COLOR",
+            "PYTHONUNBUFFERED",  # it would hide what is only written at the end
         }:
             monkeypatch.delenv(name)
     home = tmp_path / "home"
