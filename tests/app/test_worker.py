@@ -55,7 +55,7 @@ def test_only_the_newest_of_a_kind_is_done() -> None:
         assert begun.wait(WAIT)
         assert worker.busy
         for number in range(50):
-            worker.submit("move", lambda number=number: Done(f"move {number}"))  # type: ignore[misc]
+            worker.submit("move", lambda number=number: Done(f"move {number}"))  # type: ignore[misc]  # a default binds the loop's variable
         worker.submit("search", lambda: Done("search"))
         go_on.set()
         assert [what(posted) for _ in range(3)] == ["slow", "move 49", "search"]

@@ -82,8 +82,8 @@ def opening(dsn: str, *, quick: bool) -> Table:
         with psycopg.connect(dsn, autocommit=True) as bare:
             times = in_turns(
                 {
-                    "open": lambda run=run: _open(dsn, run),  # type: ignore[misc]
-                    "bare": lambda run=run: bare.execute(BARE, [run]).fetchall(),  # type: ignore[misc]
+                    "open": lambda run=run: _open(dsn, run),  # type: ignore[misc]  # a default binds the loop's variable
+                    "bare": lambda run=run: bare.execute(BARE, [run]).fetchall(),  # type: ignore[misc]  # a default binds the loop's variable
                 },
                 rounds,
             )

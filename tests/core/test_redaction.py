@@ -191,7 +191,7 @@ def test_objects_come_back_as_their_class_with_the_place_marked() -> None:
     model = back(by_name(Login(user="ada", password=SECRET)))
     assert (type(model), model.user, model.password) == (Login, "ada", LEFT_OUT)
     assert model._cache == {"password": LEFT_OUT}
-    assert back(by_name(Account("ada", SECRET))) == Account("ada", LEFT_OUT)  # type: ignore[arg-type]
+    assert back(by_name(Account("ada", SECRET))) == Account("ada", LEFT_OUT)  # type: ignore[arg-type]  # no str
     assert back(by_name(Pair("ada", SECRET))) == Pair("ada", LEFT_OUT)
     error = back(by_text(RefusedError(f"no {SECRET}")))
     assert error.args == (Redacted("no [word]"),)

@@ -78,8 +78,8 @@ def echo(value: Any) -> Any:
 
 def fail(value: Any, *, password: str) -> None:
     error = RuntimeError("refused")
-    error.details = value  # type: ignore[attr-defined]
-    error.password = password  # type: ignore[attr-defined]
+    error.details = value  # type: ignore[attr-defined]  # an attribute of its own
+    error.password = password  # type: ignore[attr-defined]  # an attribute of its own
     raise error
 
 
@@ -94,7 +94,7 @@ def exercise(run: stepwell.Run, value: Any) -> None:
     run.state({"kept": [value], "password": SECRET + "3"}, shared=True)
     with pytest.raises(RuntimeError) as caught:
         run.tool(fail, value, password=SECRET)
-    assert caught.value.details is value  # type: ignore[attr-defined]
+    assert caught.value.details is value  # type: ignore[attr-defined]  # an attribute of its own
 
 
 def test_what_nobody_says_is_to_be_left_out_is_recorded(schema_dsn: str) -> None:

@@ -116,7 +116,7 @@ def step_through(dsn: str, replayer: Replayer) -> None:
     """List, search, step; meanwhile look whom we block, and after each how we are left."""
     with closing(Runs(resolve(dsn))) as runs, psycopg.connect(dsn, autocommit=True) as other:
         steps: list[Callable[[], object]] = [lambda: runs.page(10), lambda: replayer.search("tries")]
-        steps += [lambda n=n: replayer.at(n) for n in range(1, STEPS + 1)]  # type: ignore[misc]
+        steps += [lambda n=n: replayer.at(n) for n in range(1, STEPS + 1)]  # type: ignore[misc]  # a default binds the loop's variable
         for step in steps:
             stepping = threading.Thread(target=step)
             stepping.start()

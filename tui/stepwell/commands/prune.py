@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
                 done += pruned
         except KeyboardInterrupt:  # between two batches or within one, which is rolled back then
             return _tell(args, target, done, interrupted=True)
-        except BaseException:
+        except Exception:  # whatever stops it, what is gone by then is told first
             if done.runs:
                 note(f"deleted before that: {_words(done)}")
             raise

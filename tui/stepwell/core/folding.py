@@ -75,8 +75,6 @@ class Layout(Sequence[Row]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and tuple(self) == tuple(other)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def shows(self, index: int) -> bool:
         """Whether the step is a row itself."""
         return not self.hidden or self.hidden[index] == _SHOWN

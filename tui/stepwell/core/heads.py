@@ -139,8 +139,6 @@ class Heads(Sequence[StepHead]):
             and all(mine == its for mine, its in zip(self, other, strict=True))
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
     @property
     def numbers(self) -> "array[int]":
         """Step numbers, ascending; there may be gaps and repetitions."""

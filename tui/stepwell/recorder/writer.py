@@ -144,7 +144,11 @@ class Writer:
                 raise
             if isinstance(error, psycopg.Error | DatabaseError):
                 return  # it is the writer's thread that goes on with the batch
-            self._outlive(intent, error)
+            self._call()
+            while not intent.wait(PATIENCE):
+                self._look()
+            if intent.error is None:  # else it was the intent's own failing, and `wait` raises that
+                raise
         finally:
             self._end(turn)
             if self._inbox or self._left or self._closed:
@@ -170,14 +174,6 @@ class Writer:
         if rest := [intent for intent in turn.batch if not intent.settled]:
             self._left.append((rest, lost))
         self._turns.end(turn)
-
-    def _outlive(self, intent: Intent, error: Exception) -> None:
-        """Raise what interrupted a turn, unless it was the intent's own failing."""
-        self._call()
-        while not intent.wait(PATIENCE):
-            self._look()
-        if intent.error is None:
-            raise error
 
     def _look(self) -> None:
         """See that somebody is at the connection: an interruption of its clean-up may have ended a turn unseen."""

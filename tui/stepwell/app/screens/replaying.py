@@ -9,7 +9,6 @@ from textual.screen import Screen
 from stepwell.app.memory import Memory
 from stepwell.app.messages import Failed, Grown, Moved, Opened, Resolved
 from stepwell.app.mover import POLLED, Mover
-from stepwell.app.present import size
 from stepwell.app.view import View
 from stepwell.app.widgets.board import Board
 from stepwell.app.widgets.prompt import Prompt
@@ -151,20 +150,6 @@ class ReplayingScreen(Screen[str | None]):
         self.worker.submit("move", lambda: self.mover.move(number, moment))
         self._pausing, self._replay_again = True, False
         self.set_timer(REPLAY_EVERY, self._pause_over)
-
-    def read_whole(self) -> bool:
-        """Have the chosen pane's value read, where moves leave it alone for its size, to be shown as it is stored.
-
-        Whether there is such a value. What is read is gone with the next move.
-        """
-        view = self.view
-        if view is None or view.world is None or view.unread is None:
-            return False
-        number, moment = view.world.number, view.world.moment
-        words = f"reading {size(view.unread)}, compressed…"
-        self.show(replace(view, raw=view.raw | {view.pane}, message=words, error=""))
-        self.worker.submit("move", lambda: self.mover.move(number, moment, whole=True))
-        return True
 
     def _pause_over(self) -> None:
         self._pausing = False

@@ -9,7 +9,7 @@ from stepwell.app.memory import Memory
 from stepwell.app.messages import Found
 from stepwell.app.mover import Mover
 from stepwell.app.moving import hits_in, search_hit
-from stepwell.app.present import count
+from stepwell.app.present import count, size
 from stepwell.app.screens.replaying import ReplayingScreen, Start
 from stepwell.app.view import View
 from stepwell.app.widgets.lines import Lines
@@ -67,10 +67,19 @@ class SearchingScreen(ReplayingScreen):
         super().apply(move, follow=follow, mark=mark)
 
     def read_whole(self) -> bool:
-        reads = super().read_whole()
-        if reads and self.view is not None:
-            self._unseen = bool(self.view.mark)
-        return reads
+        """Have the chosen pane's value read, where moves leave it alone for its size, to be shown as it is stored.
+
+        Whether there is such a value. What is read is gone with the next move.
+        """
+        view = self.view
+        if view is None or view.world is None or view.unread is None:
+            return False
+        number, moment = view.world.number, view.world.moment
+        words = f"reading {size(view.unread)}, compressed…"
+        self.show(replace(view, raw=view.raw | {view.pane}, message=words, error=""))
+        self.worker.submit("move", lambda: self.mover.move(number, moment, whole=True))
+        self._unseen = bool(view.mark)
+        return True
 
     def arrived(self) -> None:
         super().arrived()
