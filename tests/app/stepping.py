@@ -128,14 +128,20 @@ class Debugging:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what another thread or the server brings about; fail after a while."""
-        for _ in range(15_000):
+        for _ in range(5000):
             if condition():
-                if self.app.is_running:
-                    await self._handled()
+                await self._handled()
                 return
-            # Not by way of the pilot, which waits for ever for an app that is ending.
-            await asyncio.sleep(0.002)
+            await self.pilot.pause(0.002)
         raise AssertionError(f"it never came about; on the screen:\n{self.text}")
+
+    async def ended(self) -> None:
+        """Wait for the end of the app; not by way of the pilot, which asks what is ending to be idle."""
+        for _ in range(5000):
+            if not self.app.is_running:
+                return
+            await asyncio.sleep(0.002)
+        raise AssertionError(f"it does not end; on the screen:\n{self.text}")
 
 
 Act = Callable[[Debugging], Awaitable[None]]

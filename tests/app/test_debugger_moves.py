@@ -335,7 +335,7 @@ def test_an_address_of_another_run_opens_it_instead(recorded_dsn: str) -> None:
         await debugger.press(f":{SWARM}<enter>")
         await debugger.until(lambda: debugger.screen.start.run.run_id == SWARM and debugger.screen.settled)
         await debugger.send("q")
-        await debugger.until(lambda: not debugger.app.is_running)
+        await debugger.ended()
 
     assert debug(recorded_dsn, LOOPING, act, step=9).return_value == 0
 

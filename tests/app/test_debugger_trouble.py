@@ -50,7 +50,7 @@ def test_a_database_that_is_gone_is_one_line(server: str, schema_dsn: str) -> No
         await debugger.send("<tab>z?")
         await debugger.until(lambda: not debugger.is_open)
         await debugger.send("qq")
-        await debugger.until(lambda: not debugger.app.is_running)
+        await debugger.ended()
 
     assert debug(schema_dsn, LIVE, act).return_value == 0
 
@@ -124,7 +124,7 @@ def test_a_run_that_is_gone_before_it_opens_is_said_outside(schema_dsn: str) -> 
 
 
 async def wait_for_the_end(debugger: Debugging) -> None:
-    await debugger.until(lambda: not debugger.app.is_running)
+    await debugger.ended()
 
 
 @pytest.mark.parametrize("what", ["search", "move"])

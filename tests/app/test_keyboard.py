@@ -95,7 +95,7 @@ def test_what_does_not_open_can_be_left(typed: str, recorded_dsn: str) -> None:
     """`q` if it comes first, Ctrl-C at any time."""
 
     async def act(debugger: Debugging) -> None:
-        await debugger.until(lambda: not debugger.app.is_running)
+        await debugger.ended()
 
     early(recorded_dsn, typed, act, opens=False)
 

@@ -126,9 +126,17 @@ def test_a_group_of_callers_shares_commits(recorder: Recorder, connection: Any) 
     run = recorder.start()
     connection.execute("BEGIN")
     connection.execute("SELECT FROM agent_runs WHERE run_id = %s FOR UPDATE", (run.run_id,))
-    threads = [threading.Thread(target=run.tool, args=(len, "a")) for _ in range(10)]
+    about_to = threading.Semaphore(0)
+
+    def call() -> None:
+        about_to.release()
+        run.tool(len, "a")
+
+    threads = [threading.Thread(target=call) for _ in range(10)]
     for thread in threads:
         thread.start()
+    for _ in threads:
+        about_to.acquire()
     threading.Timer(0.2, lambda: connection.execute("COMMIT")).start()
     for thread in threads:
         thread.join()
