@@ -1,8 +1,12 @@
 """Textual's driver, where it expects too much of what is at the other end of the line."""
 
+import asyncio
+import contextlib
 import os
 import selectors
 import signal
+import termios
+import threading
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 
@@ -14,6 +18,8 @@ TICK_SECONDS = 0.1
 """How often it is looked whether an ESC was a key of its own, and whether to go on reading."""
 MOST_BYTES = 4096
 """Read at a time."""
+END_SECONDS = 10.0
+"""How long the app may take to hear that its terminal is gone."""
 
 
 class Keys:
@@ -42,18 +48,31 @@ class TerminalDriver(LinuxDriver):
     """Lives through bytes of any kind, through SIGCONT at any time, and hears of the end of the terminal."""
 
     def _sigcont_application(self, *_: object) -> None:
+        """Have the event loop take the terminal again: the signal may have come in the middle of a write to it."""
+        with contextlib.suppress(RuntimeError):  # no loop is running: the app is over
+            asyncio.get_running_loop().call_soon_threadsafe(self._take_again)
+
+    def _take_again(self) -> None:
         """Take the terminal again after Ctrl-Z, and anew after a SIGSTOP, which gave no time to hand it over.
 
         To take it twice without handing it over would read keys twice, and remember the settings that it has
-        now as those to go back to.
+        now as those to go back to. A hang-up brings a SIGCONT too; what is gone takes no writes, and would
+        have the loop wait for that.
         """
-        if not self._auto_restart:
+        if not self._auto_restart or not self._is_there():
             return
         if self._key_thread is not None and self._key_thread.is_alive():
             self.suspend_application_mode()
             self._must_signal_resume = True
         if self._must_signal_resume:
             self.resume_application_mode()
+
+    def _is_there(self) -> bool:
+        try:
+            termios.tcgetattr(self.fileno)
+        except termios.error:
+            return False
+        return True
 
     def run_input_thread(self) -> None:
         """Read until the app wants no more. The end of the terminal ends the app as a hang-up does."""
@@ -65,6 +84,7 @@ class TerminalDriver(LinuxDriver):
                 if selector.select(TICK_SECONDS):
                     data = self._read()
                     if not data:
+                        _end_anyway()
                         os.kill(os.getpid(), signal.SIGHUP)
                         return
                 for message in keys.feed(data):
@@ -76,3 +96,10 @@ class TerminalDriver(LinuxDriver):
             return os.read(self.fileno, MOST_BYTES)
         except OSError:
             return b""
+
+
+def _end_anyway() -> None:
+    """An event loop that is stuck, as in a write that nobody takes, does not hear of the hang-up."""
+    end = threading.Timer(END_SECONDS, os._exit, [128 + signal.SIGHUP])
+    end.daemon = True
+    end.start()
