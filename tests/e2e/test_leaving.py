@@ -172,6 +172,18 @@ def test_it_ends_with_its_terminal_in_the_middle_of_a_move(debugger: RawTerminal
         wait_until(lambda: not backends(recorded), lambda: f"still connected: {backends(recorded)}")
 
 
+def test_it_goes_on_however_often_it_is_continued_in_the_middle_of_its_writes(debugger: RawTerminal) -> None:
+    for _ in range(30):
+        debugger.send(b"n")
+        debugger.signal(signal.SIGCONT)
+        time.sleep(0.004)
+        debugger.read()
+    debugger.send(b"G")
+    debugger.wait_for(b"52/52 100%")
+    debugger.vanish()
+    assert debugger.wait() == 128 + signal.SIGHUP
+
+
 def test_its_embedded_postgres_goes_with_a_terminal_that_goes_while_it_starts(
     raw: Callable[..., RawTerminal], stepwell_home: Path
 ) -> None:
