@@ -1,8 +1,6 @@
 """For recorders whose agents must not wait for a database: one is looked for, and given up, in the background."""
 
 import contextlib
-import os
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +12,7 @@ from psycopg import Connection
 from stepwell.errors import DatabaseError, StepwellError
 from stepwell.recorder.failures import cause
 from stepwell.recorder.pulse import Pulse
+from stepwell.store.connect import hang_up
 
 FIRST_SECONDS = 10.0
 """How long the first step waits for the first connection, unless it is refused."""
@@ -88,7 +87,7 @@ class Finder:
         waiting, now = self._waiting, time.monotonic()
         if waiting is not None and now - waiting[1] > ANSWER_SECONDS:
             self._waiting = None
-            _cut(waiting[0])
+            hang_up(waiting[0])
         if not self._wanted or self.found is not None or (now < self._next_try and not self._patience):
             return
         try:
@@ -122,12 +121,3 @@ class Finder:
             self._wanted, self._closed = False, True
             if self.found is not None:
                 self.found.close()
-
-
-def _cut(connection: Connection[Any]) -> None:
-    """Have whoever waits for an answer on the connection be told that it is lost."""
-    with (
-        contextlib.suppress(psycopg.Error, OSError),
-        socket.socket(fileno=os.dup(connection.fileno())) as end,
-    ):
-        end.shutdown(socket.SHUT_RDWR)

@@ -1,9 +1,7 @@
 """Who keeps a move waiting: looked up while it waits, and never a reason to wait longer."""
 
 import contextlib
-import os
 import random
-import socket
 import threading
 from collections.abc import Callable
 
@@ -11,6 +9,7 @@ import psycopg
 
 from stepwell.errors import DatabaseError
 from stepwell.store.bounded import glance
+from stepwell.store.connect import hang_up
 from stepwell.store.queries import query
 
 
@@ -49,15 +48,6 @@ class Look:
             ask = query("read_blockers"), {"token": self.token}
             if found := glance(other, lambda c: c.execute(*ask, prepare=False).fetchone()):
                 self.blocker = f" behind {found[1]} (pid {found[0]})"
-
-
-def hang_up(connection: psycopg.Connection) -> None:
-    """Break a connection that another thread waits on: that thread then finds it lost."""
-    with (
-        contextlib.suppress(OSError, psycopg.Error),
-        socket.socket(fileno=os.dup(connection.fileno())) as end,
-    ):
-        end.shutdown(socket.SHUT_RDWR)
 
 
 def locker(connection: psycopg.Connection) -> str:

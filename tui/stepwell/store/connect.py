@@ -3,7 +3,9 @@
 No startup option of ours but the application name and the encoding, so that transaction poolers will do.
 """
 
+import contextlib
 import os
+import socket
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -16,7 +18,7 @@ from stepwell.store.target import Target, resolve
 if TYPE_CHECKING:
     from stepwell.store.embedded import Embedded
 
-__all__ = ["Target", "connect", "is_standby", "prepare", "resolve"]
+__all__ = ["Target", "connect", "hang_up", "is_standby", "prepare", "resolve"]
 
 OLDEST = 150000
 """The oldest server, as libpq numbers versions."""
@@ -114,6 +116,15 @@ def is_standby(connection: psycopg.Connection[Any]) -> bool:
         row = connection.execute("SHOW in_hot_standby").fetchone()
         reported = row[0] if row else "off"
     return bool(reported == "on")
+
+
+def hang_up(connection: psycopg.Connection[Any]) -> None:
+    """Break a connection that another thread waits on: that thread then finds it lost."""
+    with (
+        contextlib.suppress(OSError, psycopg.Error),
+        socket.socket(fileno=os.dup(connection.fileno())) as end,
+    ):
+        end.shutdown(socket.SHUT_RDWR)
 
 
 def explain(message: str) -> str:

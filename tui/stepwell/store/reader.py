@@ -7,9 +7,9 @@ from typing import TypeVar
 import psycopg
 
 from stepwell.errors import DatabaseError
-from stepwell.store.blockers import hang_up, locker
+from stepwell.store.blockers import locker
 from stepwell.store.bounded import glance
-from stepwell.store.connect import Target, connect, is_standby
+from stepwell.store.connect import Target, connect, hang_up, is_standby
 from stepwell.store.session import UNKNOWN, read_session
 from stepwell.store.transaction import Report, read_snapshot
 from stepwell.store.trouble import lost, told
