@@ -1,4 +1,5 @@
--- Finish one step, with less work for the server than a batch of one; the meaning is that of write_steps.sql.
+-- Finish one step, with less work for the server than a batch of one; the meaning is that of write_steps.sql. `lazily`:
+-- without waiting for the disk.
 WITH run AS (
     UPDATE agent_runs
     SET finished = finished + 1, loop = coalesce(%(loop)b::text::jsonb, loop),
@@ -15,4 +16,4 @@ SET output = %(output)b::text::jsonb, output_exact = %(output_exact)b::text::jso
     call_hash = %(call_hash)b::int8
 FROM run
 WHERE s.run_id = %(run_id)b AND s.step_number = %(step_number)b
-RETURNING s.run_id, s.step_number
+RETURNING s.run_id, s.step_number, CASE WHEN %(lazily)b::bool THEN set_config('synchronous_commit', 'off', true) END

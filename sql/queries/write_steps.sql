@@ -5,7 +5,7 @@
 -- other, and a step names its run by its place there. `nth` counts the steps of a run, `nth_done` those with an outcome.
 -- A run that is not there gets nothing, nor does one that has more steps than `known`. Returns the place of each of the
 -- others, and how many steps it had. Divides by zero, and so writes nothing at all, where a step that was to finish is
--- not there or is finished already: such steps have to be sent one by one.
+-- not there or is finished already: such steps have to be sent one by one. `lazily`: without waiting for the disk.
 WITH run AS (
     UPDATE agent_runs AS r
     SET steps = r.steps + share.begun,
@@ -63,6 +63,6 @@ WITH run AS (
     CROSS JOIN LATERAL (SELECT array_position(base.places, step.run) AS at OFFSET 0) AS found
     WHERE at IS NOT NULL
 )
-SELECT place, steps
+SELECT place, steps, CASE WHEN %(lazily)s::bool THEN set_config('synchronous_commit', 'off', true) END
 FROM run
 WHERE 1 / CASE WHEN (SELECT coalesce(sum(done), 0) FROM run) = (SELECT count(*) FROM ended) THEN 1 ELSE 0 END = 1

@@ -49,8 +49,8 @@ class Server:
         self._run("pg_basebackup", "-d", primary.dsn, "-D", self.cluster.data, "-R", "-c", "fast")
         self.start()
 
-    def start(self) -> None:
-        options = {**OPTIONS, "unix_socket_directories": self.host}
+    def start(self, **settings: str) -> None:
+        options = {**OPTIONS, "unix_socket_directories": self.host, **settings}
         words = " ".join(f"-c {name}={shlex.quote(value)}" for name, value in options.items())
         self._control("start", "-w", "-l", self.cluster.log, "-o", words)
 

@@ -12,6 +12,7 @@ from stepwell import Recorder, RecordingError
 from stepwell.core.liveness import lock_key
 from stepwell.recorder import batches, line, link
 from stepwell.recorder.intents import StartStep
+from stepwell.recorder.outcomes import Outcomes
 
 Observer = psycopg.Connection[dict[str, Any]]
 
@@ -148,7 +149,7 @@ def test_an_intent_whose_commit_is_unknown_is_recorded_once(
             lost.append(1)
             if committed:
                 books, intents = dict(books), [_copy(intent) for intent in intents]
-                write(connected, intents, {})
+                write(connected, intents, {}, Outcomes(lazy=False))
             kill_recorders(connection)
             return write(connected, intents, books, *sent)
         return write(connected, intents, books, *sent)

@@ -15,6 +15,7 @@ from stepwell import Recorder, Run
 from stepwell.core.liveness import ALIVE_SECONDS, HEARTBEAT_SECONDS
 from stepwell.recorder import batches, link
 from stepwell.recorder.intents import StartStep
+from stepwell.recorder.outcomes import Outcomes
 from stepwell.store import writing
 from stepwell.store.rows import Start
 from tests.pooler import pooler
@@ -157,7 +158,7 @@ def test_a_commit_that_is_still_under_way_at_a_lost_session_is_waited_for(
         if not late and any(isinstance(intent, StartStep) for intent in intents):
             server = writing_connection(schema_dsn)
             server.execute("BEGIN")
-            write(server, [StartStep(intent.row) for intent in intents], {})
+            write(server, [StartStep(intent.row) for intent in intents], {}, Outcomes(lazy=False))
 
             def commit() -> None:
                 server.execute("COMMIT")

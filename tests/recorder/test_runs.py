@@ -137,10 +137,14 @@ def test_a_database_with_the_bare_table_only_is_refused_too(dsn: str) -> None:
         Recorder(dsn)
 
 
-@pytest.mark.parametrize(("durability", "setting"), [("sync", "on"), ("async", "off")])
-def test_durability_decides_whether_a_commit_waits_for_the_disk(
-    schema_dsn: str, durability: Any, setting: str
+@pytest.mark.parametrize(
+    ("durability", "settings"),
+    [("ahead", ["on", "off"]), ("sync", ["on", "on"]), ("async", ["off", "off"])],
+)
+def test_durability_decides_which_commits_wait_for_the_disk(
+    schema_dsn: str, durability: Any, settings: list[str]
 ) -> None:
+    """That of an intent and that of an outcome."""
     with psycopg.connect(schema_dsn) as connection:
         connection.execute(f"ALTER DATABASE {connection.info.dbname} SET synchronous_commit = off")
         connection.execute("CREATE TABLE seen (setting text)")
@@ -148,11 +152,11 @@ def test_durability_decides_whether_a_commit_waits_for_the_disk(
             "CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS"
             " $$BEGIN INSERT INTO seen SELECT current_setting('synchronous_commit'); RETURN NULL; END$$"
         )
-        connection.execute("CREATE TRIGGER see AFTER INSERT ON agent_steps EXECUTE FUNCTION see()")
+        connection.execute("CREATE TRIGGER see AFTER INSERT OR UPDATE ON agent_steps EXECUTE FUNCTION see()")
     with Recorder(schema_dsn, durability=durability) as recorder, recorder.run() as run:
         run.tool(len, "a")
     with psycopg.connect(schema_dsn) as connection:
-        assert connection.execute("SELECT * FROM seen").fetchall() == [(setting,)]
+        assert [setting for (setting,) in connection.execute("SELECT * FROM seen")] == settings
 
 
 def test_an_open_run_is_seen_to_be_alive_and_a_dropped_one_to_have_died(schema_dsn: str) -> None:

@@ -14,6 +14,7 @@ from stepwell.cli import main
 from stepwell.core import spooling
 from stepwell.recorder import batches, link
 from stepwell.recorder.intents import StartStep
+from stepwell.recorder.outcomes import Outcomes
 from tests.pooler import pooler
 from tests.recorder.conftest import Look
 from tests.recorder.spools import Outage, files, until_in_database
@@ -32,7 +33,7 @@ def test_a_step_that_was_committed_before_the_database_went_is_there_once(
         if not gone and any(isinstance(intent, StartStep) for intent in intents):
             gone.append(1)
             copies = [StartStep(intent.row) for intent in intents]
-            write(connected, copies, {})
+            write(connected, copies, {}, Outcomes(lazy=False))
             for intent, copy in zip(intents, copies, strict=True):
                 intent.sent = copy.sent
             outage(True)

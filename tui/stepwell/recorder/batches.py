@@ -11,6 +11,7 @@ from stepwell.core.codec import dump
 from stepwell.core.loops import LoopTracker
 from stepwell.core.steps import Loop
 from stepwell.recorder.intents import Beat, EndRun, Errand, FinishStep, Intent, OpenRun, ResumeRun, StartStep
+from stepwell.recorder.outcomes import Outcomes
 from stepwell.store import writing
 from stepwell.store.pooled import is_pooled
 from stepwell.store.rows import Start
@@ -51,10 +52,12 @@ def write(
     connection: Connection[Any],
     intents: Sequence[Intent],
     books: Books,
+    outcomes: Outcomes,
     sent: Callable[[], None] | None = None,
 ) -> list[Intent]:
     """Do what the intents ask and answer them, all steps in one commit. Returns those that have to be sent again.
 
+    `outcomes` keeps those that need not be on the disk yet.
     `sent` is called when the steps are on their way to the server and nothing has come back.
     Raises what psycopg raises; what has been answered by then is done, and the rest is not.
     """
@@ -62,7 +65,7 @@ def write(
     finishes = [intent for intent in intents if isinstance(intent, FinishStep)]
     starts = [intent for intent in intents if isinstance(intent, StartStep)]
     if len(finishes) + len(starts) == len(intents):
-        return _write_steps(connection, finishes, starts, books, sent)
+        return _write_steps(connection, finishes, starts, books, outcomes, sent)
     if sent is not None:
         sent()  # this takes a trip for each
     for intent in intents:
@@ -73,10 +76,11 @@ def write(
         elif isinstance(intent, Beat):
             _beat(connection, books)
             intent.answer()
-    again = _write_steps(connection, finishes, starts, books, None)
+    again = _write_steps(connection, finishes, starts, books, outcomes, None)
     for intent in intents:
         if isinstance(intent, EndRun):
             _end(connection, intent, books)
+            outcomes.are_on_disk(connection)
         elif isinstance(intent, Errand):
             intent.result = intent.do(connection)
             intent.answer()
@@ -136,20 +140,32 @@ def _write_steps(
     finishes: Sequence[FinishStep],
     starts: Sequence[StartStep],
     books: Books,
+    outcomes: Outcomes,
     sent: Callable[[], None] | None,
 ) -> list[Intent]:
     """By the statement that is least work."""
-    if len(finishes) + len(starts) > 1:
-        return _write_many(connection, finishes, starts, books, sent)
     for finish in finishes:
         count_call(finish, books)
-        _ended(finish, writing.finish_step(connection, finish.row, sent), wary=False)
-    for start in starts:
-        book = book_of(books, start.row.run_id)
-        row = start.sent = _start_row(start, book)
-        number = writing.start_step(connection, row, sent)
-        return _begun(start, number, book, wary=row.known is not None)
-    return []
+    lazily = not starts and outcomes.may_wait(connection, finishes)
+    if len(finishes) + len(starts) > 1:
+        again = _write_many(connection, finishes, starts, books, sent, lazily=lazily)
+    elif finishes:
+        there = writing.finish_step(connection, finishes[0].row, sent, lazily=lazily)
+        again = _ended(finishes[0], there, wary=False)
+    else:
+        again = [] if not starts else _write_start(connection, starts[0], books, sent)
+    if not lazily:
+        outcomes.are_on_disk(connection)
+    return again
+
+
+def _write_start(
+    connection: Connection[Any], start: StartStep, books: Books, sent: Callable[[], None] | None
+) -> list[Intent]:
+    book = book_of(books, start.row.run_id)
+    row = start.sent = _start_row(start, book)
+    number = writing.start_step(connection, row, sent)
+    return _begun(start, number, book, wary=row.known is not None)
 
 
 def _write_many(
@@ -158,14 +174,16 @@ def _write_many(
     starts: Sequence[StartStep],
     books: Books,
     sent: Callable[[], None] | None,
+    *,
+    lazily: bool,
 ) -> list[Intent]:
-    for finish in finishes:
-        count_call(finish, books)
     mine = [book_of(books, start.row.run_id) for start in starts]
     rows = list(map(_start_row, starts, mine))
     for start, row in zip(starts, rows, strict=True):
         start.sent = row
-    done, numbers = writing.write_steps(connection, [finish.row for finish in finishes], rows, sent)
+    done, numbers = writing.write_steps(
+        connection, [finish.row for finish in finishes], rows, sent, lazily=lazily
+    )
     # Only those that were told what is known may have been left out for that, and the others of their run with them.
     wary = {row.run_id for row in rows if row.known is not None}
     again: list[Intent] = []

@@ -18,6 +18,7 @@ from stepwell.recorder.failures import cause
 from stepwell.recorder.finder import Finder
 from stepwell.recorder.intents import Beat, EndRun, Errand, Intent, StartStep
 from stepwell.recorder.line import Line
+from stepwell.recorder.outcomes import Outcomes
 from stepwell.recorder.pulse import Pulse
 from stepwell.recorder.spool import Spool, run_of
 from stepwell.store import writing
@@ -43,12 +44,16 @@ class Link:
         pausing: Callable[[], None],
         submit: Callable[[Intent], None],
         spool: Spool | None = None,
+        *,
+        lazy: bool = False,
     ) -> None:
         """`connect` opens a connection prepared for writing, or raises DatabaseError; `connection` is a first one.
 
         `pausing` is called when a commit is about to take longer than usual. `submit` takes the intents of the link
-        itself. What the database does not take goes to the `spool`, where there is one.
+        itself. What the database does not take goes to the `spool`, where there is one. `lazy`: an outcome goes to
+        the server's disk with the next intent.
         """
+        self._outcomes = Outcomes(lazy=lazy)
         self._books: Books = {}
         self._pausing, self._spool = pausing, spool
         self._pulse = Pulse(submit)
@@ -63,7 +68,8 @@ class Link:
     @property
     def ready(self) -> bool:
         """Whether there is no more to a batch than `write`."""
-        return self._line.connection is not None and not self._spool
+        connection = self._line.connection
+        return connection is not None and not self._spool and not self._outcomes.are_lost(connection)
 
     @property
     def backend(self) -> int:
@@ -74,6 +80,7 @@ class Link:
         """In the child: a connection of its own, when it is needed."""
         for book in self._books.values():
             book.opened, book.inherited = 0, True
+        self._outcomes.forget()
         self._line.after_fork()
         if self._spool is not None:
             self._spool.after_fork()
@@ -94,9 +101,9 @@ class Link:
         self, connection: Connection[Any], batch: Sequence[Intent], sent: Callable[[], None] | None = None
     ) -> list[Intent]:
         if self._finder is None:
-            return write(connection, batch, self._books, sent)
+            return write(connection, batch, self._books, self._outcomes, sent)
         with self._finder.watching(connection):
-            return write(connection, batch, self._books, sent)
+            return write(connection, batch, self._books, self._outcomes, sent)
 
     def settle(self, batch: Sequence[Intent], sent: Callable[[], None], lost: int = 0) -> None:
         """Answer every intent of the batch, one way or the other; what fails is tried again alone.
@@ -151,6 +158,8 @@ class Link:
 
     def _put_aside(self, batch: Sequence[Intent]) -> None:
         if self._spool is not None and batch:
+            if self._outcomes.are_lost(self._line.connection):
+                batch = [*self._outcomes.take(), *batch]
             self._spool.take(batch, self._books, self._why)
             self._pulse.start()  # it looks whether the database is back
 
@@ -162,6 +171,7 @@ class Link:
         while todo:
             connection = self._line.open()
             try:
+                self._repeat_outcomes(connection)
                 todo = self._left_out(connection, self._send(connection, todo, sent))
             except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
                 attempt += 1
@@ -185,6 +195,18 @@ class Link:
                 reconnected = True
                 lost = self._line.backend
                 todo = self._recover(lost, todo)
+
+    def _repeat_outcomes(self, connection: Connection[Any]) -> None:
+        """Commit again what a server that failed may not have had on its disk; what is there stays as it is."""
+        while self._outcomes.are_lost(connection):
+            outcome = self._outcomes.first()
+            try:
+                writing.finish_step(connection, outcome.row)
+            except psycopg.Error as error:
+                if not concerns_row(error):
+                    raise
+                log.error("%s", outcome.problem(cause(error)))
+            self._outcomes.drop_first()
 
     def _left_out(self, connection: Connection[Any], again: list[Intent]) -> list[Intent]:
         """Of what has to be sent again, what was not committed meanwhile, by a transaction that was thought lost."""

@@ -33,7 +33,7 @@ from stepwell.store.writing import LOCK_TIMEOUT, SPOOL_LOCK_TIMEOUT
 
 log = logging.getLogger("stepwell")
 
-Durability = Literal["sync", "async"]
+Durability = Literal["ahead", "sync", "async"]
 Storing = Literal["delta", "full"]
 OnFailure = Literal["error", "spool"]
 
@@ -42,8 +42,11 @@ class Recorder:
     """Writes runs to Postgres, over one connection of its own.
 
     `dsn` is a conninfo or URI; without one `DATABASE_URL`, libpq's own variables, or the embedded Postgres.
-    `durability="async"` does not wait for the server's disk: a step then survives the death of this process, and
-    not of the server's power. `prompts="full"` stores long prompts whole, instead of what is new in each.
+    `durability` is what a step waits for. Always that its intent is committed before the call, and its outcome before
+    the agent gets it. "ahead" waits for the server's disk before the call, with which all earlier outcomes are there
+    too: a power cut of the server leaves the last step of a caller in doubt at most. "sync" waits for the disk
+    after the call as well. "async" never does: a step survives the death of this process, and not the server's.
+    `prompts="full"` stores long prompts whole, instead of what is new in each.
     `redact` says what is not to be recorded, though the agent gets and gives it: shell patterns of the names of
     arguments, keys and fields at any depth (`"*password*"`, in any case, with `_` and `-` or without), functions that
     get a name and a text and return the text to record, or a list of these. Text is not looked into for names.
@@ -60,20 +63,20 @@ class Recorder:
         self,
         dsn: str | None = None,
         *,
-        durability: Durability = "sync",
+        durability: Durability = "ahead",
         prompts: Storing = "delta",
         redact: Redact | None = None,
         keep: Keep | None = None,
         on_failure: OnFailure = "error",
     ) -> None:
-        if durability not in ("sync", "async"):
-            raise UsageError(f"durability is 'sync' or 'async', not {durability!r}")
+        if durability not in ("ahead", "sync", "async"):
+            raise UsageError(f"durability is 'ahead', 'sync' or 'async', not {durability!r}")
         if prompts not in ("delta", "full"):
             raise UsageError(f"prompts is 'delta' or 'full', not {prompts!r}")
         if on_failure not in ("error", "spool"):
             raise UsageError(f"on_failure is 'error' or 'spool', not {on_failure!r}")
         self._target = resolve(dsn)
-        self._durable = durability == "sync"
+        self._durable = durability != "async"
         self._deltas = prompts == "delta"
         self._redact = redactor(redact)
         self._keep = checked(keep)
@@ -84,7 +87,8 @@ class Recorder:
         if self._spool is not None and (told := waiting.warning(folder)):
             log.warning("%s", told)
         self._ready = self._target.server is None
-        self._writer = Writer(self._connect, self._connect() if self._spool is None else None, self._spool)
+        first = self._connect() if self._spool is None else None
+        self._writer = Writer(self._connect, first, self._spool, lazy=durability == "ahead")
 
     def __repr__(self) -> str:
         """`<stepwell.Recorder agents@db1>`: the database without a password."""

@@ -47,12 +47,15 @@ class Writer:
         connect: Callable[[], Connection[Any]],
         connection: Connection[Any] | None = None,
         spool: Spool | None = None,
+        *,
+        lazy: bool = False,
     ) -> None:
         """`connect` opens a connection prepared for writing, or raises DatabaseError; `connection` is a first one.
 
-        What the database does not take goes to the `spool`, where there is one.
+        What the database does not take goes to the `spool`, where there is one. `lazy`: an outcome goes to the
+        server's disk with the next intent.
         """
-        self._link = Link(connect, connection, self._release, self.submit, spool)
+        self._link = Link(connect, connection, self._release, self.submit, spool, lazy=lazy)
         self._closed = self._ended = False
         self._begin()
         forks.register(self)

@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg.pq.abc import PGresult
 
 from stepwell.store.arrays import ARRAYS, literal
-from stepwell.store.prepared import ID, INT8, TEXT, Kind, Prepared
+from stepwell.store.prepared import BOOL, ID, INT8, TEXT, Kind, Prepared
 from stepwell.store.rows import FINISH_KINDS, START_KINDS, Finish, Start
 
 _order = attrgetter("int")
@@ -25,7 +25,9 @@ _COLUMNS: dict[str, Kind] = {
     **dict.fromkeys(("run", "nth", "nth_done"), INT8),
     **{Start._fields[place]: START_KINDS[place] for place in _BEGUN},
 }
-WRITE_STEPS = Prepared("write_steps", list(_COLUMNS), [ARRAYS[kind] for kind in _COLUMNS.values()])
+WRITE_STEPS = Prepared(
+    "write_steps", [*_COLUMNS, "lazily"], [*(ARRAYS[kind] for kind in _COLUMNS.values()), BOOL]
+)
 
 
 class _Share:

@@ -15,7 +15,7 @@ from stepwell.core.liveness import lock_key
 from stepwell.errors import DatabaseError
 from stepwell.store.batch import WRITE_STEPS, Batch
 from stepwell.store.pooled import SETTINGS, is_pooled, send_whole, transient
-from stepwell.store.prepared import INT8, Prepared
+from stepwell.store.prepared import BOOL, INT8, Prepared
 from stepwell.store.queries import query
 from stepwell.store.rows import FINISH_KINDS, START_KINDS, Finish, Start
 
@@ -28,7 +28,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # So many columns, and `known`, has a step that begins without an outcome and whose input is whole.
 _PLAIN: Final = 9
 _START = Prepared("start_step", (*Start._fields[:_PLAIN], "known"), (*START_KINDS[:_PLAIN], INT8))
-_FINISH = Prepared("finish_step", Finish._fields, FINISH_KINDS)
+_FINISH = Prepared("finish_step", (*Finish._fields, "lazily"), (*FINISH_KINDS, BOOL))
 
 
 def prepare(connection: Connection[Any], *, durable: bool, lock_timeout: str = LOCK_TIMEOUT) -> None:
@@ -64,9 +64,14 @@ def start_step(connection: Connection[Any], row: Start, sent: Callable[[], None]
     return _int(result.get_value(0, 1)) if result.ntuples else None
 
 
-def finish_step(connection: Connection[Any], row: Finish, sent: Callable[[], None] | None = None) -> bool:
-    """Give one step its outcome. Returns whether it had none yet; one that has its outcome already keeps it."""
-    return _FINISH.run(connection, row, sent).ntuples == 1
+def finish_step(
+    connection: Connection[Any], row: Finish, sent: Callable[[], None] | None = None, *, lazily: bool = False
+) -> bool:
+    """Give one step its outcome. Returns whether it had none yet; one that has its outcome already keeps it.
+
+    `lazily`: without waiting for the server's disk.
+    """
+    return _FINISH.run(connection, (*row, lazily), sent).ntuples == 1
 
 
 def write_steps(
@@ -74,15 +79,18 @@ def write_steps(
     finishes: Sequence[Finish],
     starts: Sequence[Start],
     sent: Callable[[], None] | None = None,
+    *,
+    lazily: bool = False,
 ) -> tuple[list[bool], list[int | None]]:
-    """Finish and begin steps, all in one commit. Returns for each what `finish_step` and `start_step` do.
+    """Finish and begin steps, all in one commit, `lazily` without waiting for the server's disk.
 
+    Returns for each what `finish_step` and `start_step` do.
     Where a run has more steps than one of its rows says in `known`, none of the run's are written. `sent` is called
     when they are on their way, before the wait. Raises what psycopg raises, with nothing written: that is
     DivisionByZero where a step is not there to be finished, and then they have to be written one by one.
     """
     batch = Batch(finishes, starts)
-    return batch.outcome(WRITE_STEPS.run(connection, batch.columns, sent))
+    return batch.outcome(WRITE_STEPS.run(connection, (*batch.columns, lazily), sent))
 
 
 def open_run(

@@ -1,0 +1,71 @@
+"""Outcomes that are committed and need not be on the server's disk yet.
+
+What has to be there before a call is made is its intent. An outcome may go there with the next intent of any run, at
+the latest when the server's WAL writer comes round: nothing that follows from it can be recorded before it is there
+itself. Until then it is kept here too, so that it is committed again should the server fail meanwhile.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from psycopg import Connection
+
+from stepwell.recorder.intents import FinishStep
+from stepwell.store.pooled import is_pooled
+
+MOST_BYTES = 16 * 1024 * 1024
+"""So much is kept; what would be more waits for the disk."""
+
+
+class Outcomes:
+    """Those since the last commit that waited for the disk. For one thread at a time."""
+
+    def __init__(self, *, lazy: bool) -> None:
+        """`lazy`: whether an outcome may go without waiting for the disk at all."""
+        self._lazy = lazy
+        self._connection: Connection[Any] | None = None
+        self._kept: deque[FinishStep] = deque()
+        self._size = 0
+
+    def may_wait(self, connection: Connection[Any], finishes: Iterable[FinishStep]) -> bool:
+        """Whether these, about to be committed alone, may go to the disk later; they are kept then.
+
+        Behind a pooler they may not: there a server may fail and come back without this connection breaking.
+        """
+        if not self._lazy or is_pooled(connection):
+            return False
+        size = self._size + sum(finish.size for finish in finishes)
+        if size > MOST_BYTES or self.are_lost(connection):
+            return False
+        self._connection, self._size = connection, size
+        self._kept.extend(finishes)
+        return True
+
+    def are_on_disk(self, connection: Connection[Any]) -> None:
+        """A later commit over the connection has waited for the disk."""
+        if self._kept and self._connection is connection:
+            self.forget()
+
+    def are_lost(self, connection: Connection[Any] | None) -> bool:
+        """Whether some were committed over another connection: its server may have failed before the disk had them."""
+        return bool(self._kept) and self._connection is not connection
+
+    def first(self) -> FinishStep:
+        """The oldest."""
+        return self._kept[0]
+
+    def drop_first(self) -> None:
+        """It has been committed again."""
+        self._size -= self._kept.popleft().size
+
+    def take(self) -> list[FinishStep]:
+        """All of them; they are kept elsewhere now."""
+        kept = list(self._kept)
+        self.forget()
+        return kept
+
+    def forget(self) -> None:
+        """They are of no interest any more."""
+        self._kept.clear()
+        self._connection, self._size = None, 0
