@@ -10,14 +10,14 @@ from stepwell.core.steps import LLM_CALL, TOOL_CALL
 from stepwell.store.importing import import_runs
 from stepwell.store.queries import query
 from tests.benchmarks.harness import Table, in_turns, ratio
-from tests.benchmarks.recording import ARGUMENT, RESULT
+from tests.benchmarks.recording import LARGE
 
 AT = datetime(2024, 5, 1, 12, tzinfo=UTC)
 LINES = "\n".join(f"orders/{n}: lamp, paid, delivered in time, no complaint" for n in range(25))
 KINDS: dict[str, tuple[str, dict[str, object], object]] = {
     "a tool call that tells a number": (TOOL_CALL, {"limit": 5, "text": "broken lamp"}, 8841),
     "a tool call that prints 1.3 KB": (TOOL_CALL, {"limit": 5, "text": "broken lamp"}, LINES),
-    "a tool call that gives 50 rows": (TOOL_CALL, {"text": ARGUMENT}, RESULT),
+    "a tool call that gives 50 rows": (TOOL_CALL, {"text": LARGE.text(0)}, LARGE.result),
     "a model call with a prompt of 10 KB": (
         LLM_CALL,
         {"model": "m", "messages": [{"role": "user", "content": LINES}] * 8},

@@ -18,7 +18,7 @@ from psycopg.rows import dict_row
 
 import stepwell
 from tests.benchmarks.harness import Table, in_turns, ms, ratio
-from tests.benchmarks.recording import ARGUMENT, loops, search_orders
+from tests.benchmarks.recording import LARGE, loops
 
 RunOf = Callable[[int], object]
 """Takes one run of so many steps."""
@@ -40,7 +40,7 @@ def peers(dsn: str, *, quick: bool) -> Table:
     made = {RECORDED: recorded, DBOS: dbos_workflow, LANGGRAPH: langgraph_graph}
     there = {name: make for name, make in made.items() if _is_there(name)}
     with ExitStack() as stack:
-        (loop,) = stack.enter_context(loops(dsn))
+        (loop,) = stack.enter_context(loops(dsn, LARGE))
         actions: dict[str, Callable[[], object]] = {
             "loop of INSERT + COMMIT": lambda: _repeat(loop.insert, steps)
         }
@@ -67,14 +67,15 @@ def _repeat(action: Callable[[], object], times: int) -> None:
 
 @contextmanager
 def recorded(dsn: str) -> Iterator[RunOf]:
+    """With `durability="sync"`: like the peers, each outcome is on disk before the agent goes on."""
     numbers = count(1)
 
     def take(steps: int) -> None:
         with recorder.run("bench") as run:
             for _ in range(steps):
-                run.tool(search_orders, f"{ARGUMENT}{next(numbers)}")
+                run.tool(LARGE.search_orders, LARGE.text(next(numbers)))
 
-    with stepwell.Recorder(dsn) as recorder:
+    with stepwell.Recorder(dsn, durability="sync") as recorder:
         yield take
 
 
@@ -88,11 +89,11 @@ def dbos_workflow(dsn: str) -> Iterator[RunOf]:
         config={"name": "bench", "system_database_url": url, "log_level": "ERROR", "run_admin_server": False}
     )
     numbers = count(1)
-    step = dbos.DBOS.step()(search_orders)
+    step = dbos.DBOS.step()(LARGE.search_orders)
 
     def workflow(steps: int) -> None:
         for _ in range(steps):
-            step(f"{ARGUMENT}{next(numbers)}")
+            step(LARGE.text(next(numbers)))
 
     take: RunOf = dbos.DBOS.workflow()(workflow)
     dbos.DBOS.launch()
@@ -110,7 +111,7 @@ def langgraph_graph(dsn: str) -> Iterator[RunOf]:
     numbers = count(1)
 
     def node(state: State) -> State:
-        return {"left": state["left"] - 1, "result": search_orders(f"{ARGUMENT}{next(numbers)}")}
+        return {"left": state["left"] - 1, "result": LARGE.search_orders(LARGE.text(next(numbers)))}
 
     def again(state: State) -> Any:
         return "node" if state["left"] else graph.END

@@ -15,8 +15,7 @@ import psycopg
 import stepwell
 from tests.benchmarks.harness import Table, in_turns, ms, ratio
 
-ARGUMENT = "broken lamp, order 8841; " * 40
-RESULT = [{"id": 8000 + n, "item": "lamp", "status": "ok", "note": "delivered in time"} for n in range(50)]
+ITEMS = [{"id": 8000 + n, "item": "lamp", "status": "ok", "note": "delivered in time"} for n in range(50)]
 
 INSERT = (
     "INSERT INTO agent_steps (run_id, step_number, step_type, input, output)"
@@ -29,56 +28,69 @@ ONE_AUTO = "the same in autocommit"
 TWO = "loop of INSERT + COMMIT, UPDATE + COMMIT"
 
 
-def search_orders(text: str) -> list[dict[str, object]]:
-    """The tool that is called: it gives its result at once, so that only recording is timed."""
-    return RESULT if text else []
+class Payload:
+    """What is given to the tool that is called and what it gives; at once, so that only recording is timed."""
+
+    def __init__(self, words: int, items: int) -> None:
+        self._text, self.result = "broken lamp, order 8841; " * words, ITEMS[:items]
+        self.size = len(self.given(0)) + len(json.dumps(self.result))
+        """Bytes of JSON."""
+
+    def text(self, number: int) -> str:
+        return f"{self._text}{number}"
+
+    def given(self, number: int) -> str:
+        return json.dumps({"text": self.text(number)})
+
+    def search_orders(self, text: str) -> list[dict[str, object]]:
+        return self.result if text else []
+
+    async def search_orders_async(self, text: str) -> list[dict[str, object]]:
+        return self.result if text else []
 
 
-async def search_orders_async(text: str) -> list[dict[str, object]]:
-    return RESULT if text else []
+LARGE = Payload(40, 50)
+PAYLOADS = (Payload(0, 1), Payload(16, 14), LARGE)
 
 
 class Loop:
     """An agent's own loop over one connection: a row and a commit for each step."""
 
-    def __init__(self, dsn: str, *, autocommit: bool = False) -> None:
+    def __init__(self, dsn: str, payload: Payload, *, autocommit: bool = False) -> None:
         self.connection = psycopg.connect(dsn, autocommit=autocommit)
-        self.run_id, self.numbers = uuid4(), count(1)
+        self.payload, self.run_id, self.numbers = payload, uuid4(), count(1)
 
     def insert(self) -> None:
         number = next(self.numbers)
-        self.connection.execute(INSERT, [self.run_id, number, _given(number), json.dumps(RESULT)])
+        row = [self.run_id, number, self.payload.given(number), json.dumps(self.payload.result)]
+        self.connection.execute(INSERT, row)
         self.connection.commit()
 
     def insert_then_update(self) -> None:
         number = next(self.numbers)
-        self.connection.execute(INSERT, [self.run_id, number, _given(number), None])
+        self.connection.execute(INSERT, [self.run_id, number, self.payload.given(number), None])
         self.connection.commit()
-        self.connection.execute(UPDATE, [json.dumps(RESULT), self.run_id, number])
+        self.connection.execute(UPDATE, [json.dumps(self.payload.result), self.run_id, number])
         self.connection.commit()
-
-
-def _given(number: int) -> str:
-    return json.dumps({"text": f"{ARGUMENT}{number}"})
 
 
 class Recorded:
     """The same steps, taken through a run."""
 
-    def __init__(self, run: stepwell.Run) -> None:
-        self.run, self.numbers = run, count(1)
+    def __init__(self, run: stepwell.Run, payload: Payload) -> None:
+        self.run, self.payload, self.numbers = run, payload, count(1)
 
     def step(self) -> None:
-        self.run.tool(search_orders, f"{ARGUMENT}{next(self.numbers)}")
+        self.run.tool(self.payload.search_orders, self.payload.text(next(self.numbers)))
 
     async def step_async(self) -> None:
-        await self.run.tool(search_orders_async, f"{ARGUMENT}{next(self.numbers)}")
+        await self.run.tool(self.payload.search_orders_async, self.payload.text(next(self.numbers)))
 
 
 @contextmanager
-def loops(dsn: str, number: int = 1, *, autocommit: bool = False) -> Iterator[list[Loop]]:
+def loops(dsn: str, payload: Payload, number: int = 1, *, autocommit: bool = False) -> Iterator[list[Loop]]:
     """So many loops, with a connection each."""
-    made = [Loop(dsn, autocommit=autocommit) for _ in range(number)]
+    made = [Loop(dsn, payload, autocommit=autocommit) for _ in range(number)]
     yield made
     for loop in made:
         loop.connection.close()
@@ -87,17 +99,20 @@ def loops(dsn: str, number: int = 1, *, autocommit: bool = False) -> Iterator[li
 def one_caller(dsn: str, *, quick: bool) -> Table:
     """(a) One step, its intent and its outcome each committed, from one caller."""
     with (
-        loops(dsn) as (loop,),
-        loops(dsn, autocommit=True) as (auto,),
+        loops(dsn, LARGE) as (loop,),
+        loops(dsn, LARGE, autocommit=True) as (auto,),
         stepwell.Recorder(dsn) as recorder,
         recorder.run("bench") as run,
+        stepwell.Recorder(dsn, durability="sync") as flushing,
+        flushing.run("bench") as flushed,
     ):
         times = in_turns(
             {
                 ONE: loop.insert,
                 ONE_AUTO: auto.insert,
                 TWO: loop.insert_then_update,
-                "recorded step": Recorded(run).step,
+                "recorded step": Recorded(run, LARGE).step,
+                'recorded step, durability="sync"': Recorded(flushed, LARGE).step,
             },
             5 if quick else 1500,
         )
@@ -112,19 +127,34 @@ def one_caller(dsn: str, *, quick: bool) -> Table:
 
 def many_callers(dsn: str, *, quick: bool) -> Table:
     """(b) Threads and tasks that record through one recorder, against as many loops with a connection each."""
-    callers, steps, rounds = (4, 3, 1) if quick else (64, 30, 7)
+    callers = 4 if quick else 64
+    table = Table(
+        f"{callers} callers recording over one connection, against {callers} loops on {callers} connections",
+        ["a step of", "", "steps/s", "to INSERT + COMMIT", "to it in autocommit", "to INSERT and UPDATE"],
+    )
+    for payload in PAYLOADS:
+        rates = _rates(dsn, payload, callers, quick=quick)
+        for name, rate in rates.items():
+            against = [ratio(rate, rates[base]) for base in (ONE, ONE_AUTO, TWO)]
+            table.rows.append([f"{payload.size / 1000:.1f} KB", name, f"{rate:,.0f}", *against])
+    return table
+
+
+def _rates(dsn: str, payload: Payload, callers: int, *, quick: bool) -> dict[str, float]:
+    """Steps a second in each way."""
+    steps, rounds = (3, 1) if quick else (30, 7)
     with (
-        loops(dsn, callers) as plain,
-        loops(dsn, callers, autocommit=True) as auto,
+        loops(dsn, payload, callers) as plain,
+        loops(dsn, payload, callers, autocommit=True) as auto,
         stepwell.Recorder(dsn) as recorder,
     ):
-        recorded = [Recorded(recorder.start("bench")) for _ in range(callers)]
+        recorded = [Recorded(recorder.start("bench"), payload) for _ in range(callers)]
         actions: dict[str, Callable[[], float]] = {
             ONE: lambda: _in_threads([loop.insert for loop in plain], steps),
             ONE_AUTO: lambda: _in_threads([loop.insert for loop in auto], steps),
             TWO: lambda: _in_threads([loop.insert_then_update for loop in plain], steps),
-            f"recorded step, {callers} threads": lambda: _in_threads([one.step for one in recorded], steps),
-            f"recorded step, {callers} tasks": lambda: asyncio.run(_in_tasks(recorded, steps)),
+            "recorded, in threads": lambda: _in_threads([one.step for one in recorded], steps),
+            "recorded, in tasks": lambda: asyncio.run(_in_tasks(recorded, steps)),
         }
         rates: dict[str, list[float]] = {name: [] for name in actions}
         for _ in range(rounds + 1):
@@ -132,16 +162,7 @@ def many_callers(dsn: str, *, quick: bool) -> Table:
                 rates[name].append(callers * steps / action())
         for one in recorded:
             one.run.finish()
-    table = Table(
-        f"{callers} callers recording over one connection, against {callers} loops on {callers} connections",
-        ["", "connections", "steps/s", "to INSERT + COMMIT", "to it in autocommit", "to INSERT and UPDATE"],
-    )
-    found = {name: median(of_rounds[1:]) for name, of_rounds in rates.items()}
-    for name, rate in found.items():
-        connections = "1" if name.startswith("recorded") else str(callers)
-        against = [ratio(rate, found[base]) for base in (ONE, ONE_AUTO, TWO)]
-        table.rows.append([name, connections, f"{rate:,.0f}", *against])
-    return table
+    return {name: median(of_rounds[1:]) for name, of_rounds in rates.items()}
 
 
 def _in_threads(actions: Sequence[Callable[[], object]], times: int) -> float:
