@@ -153,6 +153,39 @@ def test_a_rest_lets_no_job_begin_until_it_is_over() -> None:
         assert what(posted) == "move"
 
 
+def test_what_was_cancelled_is_the_job_of_that_time_and_no_later_one() -> None:
+    """However late it is that somebody gets round to it; and the next waits until it is done."""
+    begun, go_on, cancelling, cancelled = (threading.Event() for _ in range(4))
+
+    def slow() -> Message:
+        begun.set()
+        go_on.wait(WAIT)
+        return Done("slow")
+
+    def cancel() -> None:
+        cancelling.set()
+        cancelled.wait(WAIT)
+
+    with working() as (worker, posted):
+        worker.submit("move", lambda: Done("first"))
+        first = worker.current
+        assert what(posted) == "first"
+        worker.submit("search", slow)
+        assert begun.wait(WAIT)
+        worker.cancel(first, lambda: pytest.fail("another job is under way"))
+        thread = threading.Thread(target=worker.cancel, args=[worker.current, cancel])
+        thread.start()
+        assert cancelling.wait(WAIT)
+        worker.submit("move", lambda: Done("next"))
+        go_on.set()
+        assert what(posted) == "slow"
+        with pytest.raises(Empty):
+            posted.get(timeout=0.05)
+        cancelled.set()
+        assert what(posted) == "next"
+        thread.join()
+
+
 def test_stopping_what_never_began_is_harmless() -> None:
     """A screen may be gone before it was shown."""
     Worker(lambda _: None, lambda: None).stop()

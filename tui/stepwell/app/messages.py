@@ -102,10 +102,13 @@ class Counted(Message):
 class Failed(Message):
     """A job could not be done; `text` is one line with cause and remedy."""
 
-    def __init__(self, text: str, job: str) -> None:
+    def __init__(self, text: str, job: str, number: int = 0) -> None:
         super().__init__()
         self.text = text
         self.job = job
+        """Its kind."""
+        self.number = number
+        """Which of the worker's jobs it was, 0 for none of them."""
 
 
 class OpenAddress(Message):

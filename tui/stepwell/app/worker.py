@@ -36,7 +36,13 @@ class Worker:
         self._idle = idle
         self._interval = interval
         """Seconds until the next idle job, None for none."""
-        self._waiting: dict[str, Job] = {}
+        self._waiting: dict[str, tuple[int, Job]] = {}
+        self._newest: dict[str, int] = {}
+        """The number of the newest job of each kind; 0 once nobody wants to know what it comes to."""
+        self._last = self._under_way = 0
+        """Numbers of jobs."""
+        self._cancelling = threading.Lock()
+        """Held by who cancels a job, so that the next does not begin meanwhile."""
         self._wake = threading.Condition()
         self._stopped = False
         self._working = False
@@ -52,8 +58,37 @@ class Worker:
         """Run `job` soon, instead of an older one of its kind that still waits."""
         with self._wake:
             self._waiting.pop(kind, None)
-            self._waiting[kind] = job
+            self._waiting[kind] = self._number(kind), job
             self._wake.notify()
+
+    def drop(self, kind: str) -> None:
+        """Forget a job of this kind that waits, and hear of no failure of one that is under way."""
+        with self._wake:
+            self._waiting.pop(kind, None)
+            self._newest[kind] = 0
+
+    def hush(self, number: int) -> None:
+        """Hear of no failure of job `number`."""
+        with self._wake:
+            self._newest = {kind: 0 if newest == number else newest for kind, newest in self._newest.items()}
+
+    def is_news(self, failed: Failed) -> bool:
+        """Whether somebody still wants to hear of it: the job was neither dropped nor asked for again."""
+        return not failed.number or self._newest.get(failed.job) == failed.number
+
+    @property
+    def current(self) -> int:
+        """The number of the job under way, else of the next one; 0 for none."""
+        with self._wake:
+            if self._working:
+                return self._under_way
+            return next((number for number, _ in self._waiting.values()), 0)
+
+    def cancel(self, number: int, cancel: Callable[[], None]) -> None:
+        """Call `cancel`, which may take a while, if job `number` is under way; no other begins meanwhile."""
+        with self._cancelling:
+            if self._under_way == number:
+                cancel()
 
     def rest(self, cancel: Callable[[], None]) -> None:
         """Begin no job until `go_on`, and have the one under way end, cancelled if need be.
@@ -95,36 +130,45 @@ class Worker:
     def _run(self) -> None:
         try:
             while (taken := self._take()) is not None:
-                kind, job = taken
                 with self._turn:
-                    message = self._do(kind, job)
+                    message = self._do(*taken)
                 self._working = False
                 if message is not None and not self._stopped:
                     self._post(message)
+                with self._cancelling:
+                    self._under_way = 0
         finally:
             self._close()
 
-    def _take(self) -> tuple[str, Job] | None:
+    def _number(self, kind: str) -> int:
+        """Of a new job."""
+        self._last += 1
+        self._newest[kind] = self._last
+        return self._last
+
+    def _take(self) -> tuple[str, int, Job] | None:
         """The next job; None when it is time to end."""
         with self._wake:
             if not self._waiting and not self._stopped:
                 interval = self._interval() if self._idle else None
                 if not self._wake.wait(interval) and self._idle:
-                    self._working = True
-                    return "idle", self._idle
+                    return self._begin("idle", self._number("idle"), self._idle)
             while not self._waiting and not self._stopped:
                 self._wake.wait()
             if self._stopped:
                 return None
             kind = next(iter(self._waiting))
-            self._working = True
-            return kind, self._waiting.pop(kind)
+            return self._begin(kind, *self._waiting.pop(kind))
+
+    def _begin(self, kind: str, number: int, job: Job) -> tuple[str, int, Job]:
+        self._working, self._under_way = True, number
+        return kind, number, job
 
     @staticmethod
-    def _do(kind: str, job: Job) -> Message | None:
+    def _do(kind: str, number: int, job: Job) -> Message | None:
         try:
             return job()
         except StepwellError as problem:
-            return Failed(str(problem), kind)
+            return Failed(str(problem), kind, number)
         except Exception as problem:  # a thread's death would leave a screen that never changes again
-            return Failed(f"{type(problem).__name__}: {problem}", kind)
+            return Failed(f"{type(problem).__name__}: {problem}", kind, number)

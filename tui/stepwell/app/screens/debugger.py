@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from textual import events, on
@@ -43,6 +44,8 @@ class DebuggerScreen(SearchingScreen):
         self.pending = Pending()
         self._count_over = False
         """Whether the last key was none that a count goes on with."""
+        self._cancelling = 0
+        """The number of the worker's job that was cancelled last."""
 
     def on_key(self, event: events.Key) -> None:
         """Digits before a key are its count; after a key that asks, the next one answers."""
@@ -50,6 +53,8 @@ class DebuggerScreen(SearchingScreen):
             return
         if event.key != "ctrl+c":
             self.finder.stop()
+            if not self.view.stale:  # else it is what was cancelled that the panes wait for
+                self.worker.hush(self._cancelling)
         # Told long enough. What the key leads to is painted; `key_done` paints where it leads to nothing.
         if self.view.message or self.view.error:
             self.view = replace(self.view, message="", error="")
@@ -183,7 +188,9 @@ class DebuggerScreen(SearchingScreen):
         if self.stop():
             self.say("stopped")
         elif self.worker.busy:
-            self.run_worker(self.mover.cancel, thread=True, exclusive=True, group="cancel")
+            self._cancelling = self.worker.current
+            cancel = partial(self.worker.cancel, self._cancelling, self.mover.cancel)
+            self.run_worker(cancel, thread=True, exclusive=True, group="cancel")
         else:
             self.pending = Pending()
             self.say("nothing is running; q goes out")

@@ -121,6 +121,8 @@ class ListingScreen(Screen[None]):
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
+        if not self.worker.is_news(message):
+            return  # another query has been asked for since
         if message.text == "cancelled" and self.listing.shown is not None:
             self.show(replace(self.listing, query=self.listing.shown, message="cancelled"))
         else:

@@ -121,6 +121,8 @@ class ReplayingScreen(Screen[str | None]):
             view, timeline=move.timeline, message=move.message or "", error="", follow=follow, mark=mark,
             behind=0 if move.timeline.cursor == len(move.timeline.steps) - 1 else view.behind,
         )  # fmt: skip
+        if view.stale or moved.stale:
+            self.worker.drop("move")  # what the step before came to is no longer of interest
         step = move.timeline.current
         if step is None or not moved.stale:
             self.show(moved)
@@ -231,5 +233,5 @@ class ReplayingScreen(Screen[str | None]):
         message.stop()
         if self.view is None:
             self.dismiss(message.text)
-        else:
+        elif self.worker.is_news(message):
             self.show(replace(self.view, error=message.text, busy=False))

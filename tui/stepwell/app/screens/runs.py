@@ -1,6 +1,7 @@
 """The list of runs, newest first and live: where Stepwell begins."""
 
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Protocol, cast
 
 from textual import on
@@ -75,7 +76,8 @@ class RunsScreen(ListingScreen):
 
     def action_cancel(self) -> None:
         if self.worker.busy:
-            self.run_worker(self.lister.cancel, thread=True, exclusive=True, group="cancel")
+            cancel = partial(self.worker.cancel, self.worker.current, self.lister.cancel)
+            self.run_worker(cancel, thread=True, exclusive=True, group="cancel")
         else:
             self.say("nothing is running; q quits")
 
