@@ -2,7 +2,9 @@
 
 import contextlib
 import getpass
+import grp
 import os
+import pty
 import shlex
 import shutil
 import socket
@@ -37,11 +39,16 @@ ClientAliveCountMax 1
 
 
 class Sshd:
-    """Runs sshd as whoever runs the tests; only they, with a key of the test's, get in."""
+    """Runs sshd as whoever runs the tests; only they, with a key of the test's, get in.
+
+    It logs to standard error, which pytest shows where a test fails.
+    """
 
     def __init__(self, folder: Path) -> None:
         if SSHD is None or shutil.which("ssh") is None:
             pytest.skip("no sshd: apt-get install openssh-server openssh-client")
+        if not _can_give_terminals():
+            pytest.skip("only root's sshd can give terminals here: /dev/pts is mounted without gid=tty")
         self._folder = folder
         for name in ("host", "user"):
             command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
@@ -51,13 +58,11 @@ class Sshd:
         config.write_text(CONFIG.format(port=self.port, folder=folder))
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # it will not start as root without
-        log = (folder / "log").open("w")
-        self._process = subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)], stderr=log)
-        log.close()
-        wait_until(self._answers, lambda: f"no sshd: {(folder / 'log').read_text()}")
+        self._process = subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)])
+        wait_until(self._answers, "sshd does not answer")
 
     def _answers(self) -> bool:
-        assert self._process.poll() is None, (self._folder / "log").read_text()
+        assert self._process.poll() is None, "sshd has ended"
         with (
             contextlib.suppress(OSError),
             socket.create_connection(("127.0.0.1", self.port), timeout=5) as one,
@@ -67,7 +72,7 @@ class Sshd:
 
     def command(self, port: int, words: list[str], env: Mapping[str, str]) -> list[str]:
         """What to run at this end so that `words` run at the other, on a terminal, in `env`."""
-        options = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR"]
+        options = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"]
         there = ["env", *(f"{name}={value}" for name, value in env.items()), *words]
         return [
             *("ssh", "-tt", "-F", "none", "-i", str(self._folder / "user"), "-o", "IdentitiesOnly=yes"),
@@ -83,6 +88,18 @@ class Sshd:
     def close(self) -> None:
         self._process.terminate()
         self._process.wait()
+
+
+def _can_give_terminals() -> bool:
+    """Whether sshd will: it wants a terminal to belong to the group tty, and only root can give it to that."""
+    master, slave = pty.openpty()
+    try:
+        return os.geteuid() == 0 or os.fstat(slave).st_gid == grp.getgrnam("tty").gr_gid
+    except KeyError:
+        return True  # without such a group it leaves it to the user's own
+    finally:
+        os.close(master)
+        os.close(slave)
 
 
 def _free_port() -> int:
