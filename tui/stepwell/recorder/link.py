@@ -171,7 +171,7 @@ class Link:
         while todo:
             connection = self._line.open()
             try:
-                self._repeat_outcomes(connection)
+                self._outcomes.repeat(connection)
                 todo = self._left_out(connection, self._send(connection, todo, sent))
             except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
                 attempt += 1
@@ -195,18 +195,6 @@ class Link:
                 reconnected = True
                 lost = self._line.backend
                 todo = self._recover(lost, todo)
-
-    def _repeat_outcomes(self, connection: Connection[Any]) -> None:
-        """Commit again what a server that failed may not have had on its disk; what is there stays as it is."""
-        while self._outcomes.are_lost(connection):
-            outcome = self._outcomes.first()
-            try:
-                writing.finish_step(connection, outcome.row)
-            except psycopg.Error as error:
-                if not concerns_row(error):
-                    raise
-                log.error("%s", outcome.problem(cause(error)))
-            self._outcomes.drop_first()
 
     def _left_out(self, connection: Connection[Any], again: list[Intent]) -> list[Intent]:
         """Of what has to be sent again, what was not committed meanwhile, by a transaction that was thought lost."""

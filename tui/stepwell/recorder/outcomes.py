@@ -5,14 +5,21 @@ the latest when the server's WAL writer comes round: nothing that follows from i
 itself. Until then it is kept here too, so that it is committed again should the server fail meanwhile.
 """
 
+import logging
 from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+import psycopg
 from psycopg import Connection
 
+from stepwell.recorder.failures import cause
 from stepwell.recorder.intents import FinishStep
 from stepwell.store.pooled import is_pooled
+from stepwell.store.spooled import concerns_row
+from stepwell.store.writing import finish_step
+
+log = logging.getLogger("stepwell")
 
 MOST_BYTES = 16 * 1024 * 1024
 """So much is kept; what would be more waits for the disk."""
@@ -51,13 +58,20 @@ class Outcomes:
         """Whether some were committed over another connection: its server may have failed before the disk had them."""
         return bool(self._kept) and self._connection is not connection
 
-    def first(self) -> FinishStep:
-        """The oldest."""
-        return self._kept[0]
+    def repeat(self, connection: Connection[Any]) -> None:
+        """Commit again what is lost, if it is; what the server has all the same stays as it is.
 
-    def drop_first(self) -> None:
-        """It has been committed again."""
-        self._size -= self._kept.popleft().size
+        Raises what psycopg raises, unless it is about one outcome, which is logged then.
+        """
+        while self.are_lost(connection):
+            outcome = self._kept[0]
+            try:
+                finish_step(connection, outcome.row)
+            except psycopg.Error as error:
+                if not concerns_row(error):
+                    raise
+                log.error("%s", outcome.problem(cause(error)))
+            self._size -= self._kept.popleft().size
 
     def take(self) -> list[FinishStep]:
         """All of them; they are kept elsewhere now."""
