@@ -14,7 +14,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 _CHILD = "import runpy, sys; runpy.run_path(sys.argv[1])[sys.argv[2]]().run()"
@@ -39,8 +39,8 @@ def measure(
     size: tuple[int, int] = (80, 24),
     settle: float = 0.15,
     environment: Mapping[str, str] | None = None,
-) -> list[Cost]:
-    """Press `keys` one after the other, each when the terminal has been quiet for `settle` seconds.
+) -> Iterator[Cost]:
+    """Press `keys` one after the other, each when it is asked for and the terminal was quiet for `settle` seconds.
 
     `app_factory` is a class or function at the top level of a file, without arguments; its file is run in
     the child. `size` is columns and rows. Raises RuntimeError when the app ends by itself.
@@ -62,7 +62,8 @@ def measure(
     os.close(child_end)
     try:
         _read(main, settle, first=30.0)
-        return [_press(main, key, settle, process) for key in keys]
+        for key in keys:
+            yield _press(main, key, settle, process)
     finally:
         process.kill()
         process.wait()

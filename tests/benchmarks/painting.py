@@ -1,6 +1,8 @@
-"""What a key costs at the terminal, at 80×24: bytes, paints and milliseconds."""
+"""What a key costs at the terminal, at 80×24: bytes, paints, and milliseconds beside those of the replay alone."""
 
 import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -9,22 +11,39 @@ from stepwell.app.app import StepwellApp
 from stepwell.app.memory import Memory
 from stepwell.app.screens.replaying import Start
 from stepwell.core.address import parse_address
+from stepwell.core.steps import RunHead
 from stepwell.demo.record import record_demo
+from stepwell.replay import Replayer
 from stepwell.replay.runs import Runs
-from stepwell.store.connect import resolve
+from stepwell.store.connect import Target, resolve
 from tests.app.paint import Cost, measure
 from tests.benchmarks.harness import Table
 
 DSN = "STEPWELL_BENCH_DSN"
 STATE = "STEPWELL_BENCH_STATE"
+COLUMNS = [
+    "",
+    "bytes (median)",
+    "bytes (most)",
+    "paints (most)",
+    "key to last byte, ms",
+    "its replay alone, ms",
+    "above the replay, ms",
+]
+
+
+def failed_run(target: Target) -> RunHead:
+    """The demo's run that fails."""
+    runs = Runs(target)
+    found = runs.find("@failed")
+    runs.close()
+    return found
 
 
 def looping_run() -> StepwellApp:
-    """The demo's run that fails, at its first step."""
+    """The debugger at the first step of that run."""
     target = resolve(os.environ[DSN])
-    runs = Runs(target)
-    start = Start(runs.find("@failed"), parse_address("@failed:1"))
-    runs.close()
+    start = Start(failed_run(target), parse_address("@failed:1"))
     return StepwellApp(target, Memory(Path(os.environ[STATE])), start)
 
 
@@ -34,17 +53,32 @@ def paints(dsn: str, *, quick: bool) -> Table:
     steps = 2 if quick else 30
     keys = {"next step": "n" * steps, "previous step": "p" * steps}
     with TemporaryDirectory() as state:
-        costs = measure(looping_run, "".join(keys.values()), environment={DSN: dsn, STATE: state})
-    table = Table("A move at 80×24", ["", "bytes (median)", "bytes (most)", "paints (most)", "ms (median)"])
+        pressed = measure(looping_run, "".join(keys.values()), environment={DSN: dsn, STATE: state})
+        costs = list(_beside_replays(dsn, pressed, [*range(2, steps + 2), *range(steps, 0, -1)]))
+    table = Table("A move at 80×24", COLUMNS)
     for place, name in enumerate(keys):
         table.rows.append([name, *_figures(costs[place * steps : (place + 1) * steps])])
     return table
 
 
-def _figures(costs: list[Cost]) -> list[str]:
+def _beside_replays(dsn: str, pressed: Iterator[Cost], numbers: list[int]) -> Iterator[tuple[Cost, float]]:
+    """Each key, and right after it the milliseconds of replaying the step that it has led to."""
+    target = resolve(dsn)
+    replayer = Replayer(target, failed_run(target).run_id)
+    replayer.at(numbers[0])  # connects
+    for cost, number in zip(pressed, numbers, strict=True):
+        began = time.perf_counter()
+        replayer.at(number)
+        yield cost, (time.perf_counter() - began) * 1000
+    replayer.close()
+
+
+def _figures(costs: list[tuple[Cost, float]]) -> list[str]:
     return [
-        f"{median(cost.written for cost in costs):,.0f}",
-        f"{max(cost.written for cost in costs):,}",
-        str(max(cost.paints for cost in costs)),
-        f"{median(cost.ms for cost in costs):.1f}",
+        f"{median(cost.written for cost, _ in costs):,.0f}",
+        f"{max(cost.written for cost, _ in costs):,}",
+        str(max(cost.paints for cost, _ in costs)),
+        f"{median(cost.ms for cost, _ in costs):.1f}",
+        f"{median(alone for _, alone in costs):.1f}",
+        f"{median(cost.ms - alone for cost, alone in costs):.1f}",
     ]
