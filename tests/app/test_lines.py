@@ -9,10 +9,9 @@ from runpy import run_path
 from textual.app import App, ComposeResult
 from textual.geometry import Offset
 from textual.pilot import Pilot
-from textual.strip import Strip
 
-from stepwell.app.present import Role, Rows, Span, json_rows, raw
-from stepwell.app.widgets.lines import STRIDE, Lines, Position, strip, text_strip
+from stepwell.app.present import Line, Role, Rows, Span, json_rows, raw
+from stepwell.app.widgets.lines import STRIDE, Lines, Position
 
 measure = run_path(str(Path(__file__).with_name("paint.py")))["measure"]
 
@@ -56,9 +55,9 @@ class PaneApp(App[None]):
         self.cursor += 1
         self.action_same()
 
-    def rows(self, width: int, height: int) -> list[Strip]:
+    def rows(self, _: int, height: int) -> list[Line]:
         shown = range(min(ROWS, height))
-        return [text_strip(f"row {row} turn {self.turn if row in (3, 7, 11) else 0}", width) for row in shown]
+        return [(Span(f"row {row} turn {self.turn if row in (3, 7, 11) else 0}"),) for row in shown]
 
 
 def in_app(
@@ -97,7 +96,7 @@ def test_without_colours_rows_are_painted_and_marked_all_the_same() -> None:
 
 def test_every_row_is_as_wide_as_the_pane_and_has_a_style() -> None:
     async def check(app: PaneApp, pilot: Pilot[None]) -> None:
-        app.pane.show([strip((Span("漢字" * 30, Role.KEY),), 7), text_strip("short", 3)])
+        app.pane.show([(Span("漢字" * 30, Role.KEY),), (Span("x" + "漢字" * 30),), (Span("short"),)])
         await pilot.pause()
         for row in range(app.pane.size.height):
             line = app.pane.render_line(row)
@@ -164,7 +163,7 @@ def test_a_resize_makes_the_content_anew_and_pads_what_was_given() -> None:
         await pilot.resize_terminal(60, 5)
         await pilot.pause()
         assert shown(pane) == ["x" * 60, "", "", "", ""]
-        pane.show([text_strip("given", 60)])
+        pane.show([(Span("given".ljust(60)),)])
         await pilot.resize_terminal(30, 8)
         await pilot.pause()
         assert shown(pane) == ["given", *[""] * 7]

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 
 from textual import events
 from textual.app import App
@@ -46,6 +46,8 @@ class Keyboard:
         """Whether what the keys are meant for is not there yet."""
         self._waiting: deque[Typed] = deque()
         self._busy_since: float | None = None
+        self._way: Iterator[DOMNode] = iter(())
+        """Where to queue up behind the key that is under way."""
         self._meant_for: Screen[object] | None = None
         """The screen that is waited for, while there is one."""
 
@@ -90,7 +92,8 @@ class Keyboard:
         elif self._waiting:
             self._busy_since = time.monotonic()
             await self._dispatch(self._waiting.popleft())
-            await self._walk(ROUNDS)
+            self._way = self._walk()
+            await self._hop()
 
     async def _look(self) -> None:
         """Play what was typed early, or forget it where the screen that it was meant for could not open."""
@@ -99,17 +102,14 @@ class Keyboard:
         self._meant_for = None
         await self._next()
 
-    async def _walk(self, rounds: int) -> None:
-        """Queue up behind the key where it goes, from the widget with the focus up to the app."""
-        start = self._app.focused or self._app.screen
-        await self._hop(start.ancestors_with_self, rounds)
+    def _walk(self) -> Iterator[DOMNode]:
+        """Where a key goes: from the widget with the focus up to the app, as often as it takes."""
+        for _ in range(ROUNDS):
+            yield from (self._app.focused or self._app.screen).ancestors_with_self
 
-    async def _hop(self, nodes: Sequence[DOMNode], rounds: int) -> None:
-        while nodes:
-            node, nodes = nodes[0], nodes[1:]
-            if node.call_later(self._hop, nodes, rounds):
+    async def _hop(self) -> None:
+        for node in self._way:
+            # `call_later` would have Textual look at the signature of what it calls, each time.
+            if node.post_message(events.Callback(callback=self._hop)):
                 return
-        if rounds > 1:
-            await self._walk(rounds - 1)
-        else:
-            await self._next()
+        await self._next()

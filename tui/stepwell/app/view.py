@@ -53,9 +53,9 @@ class View:
     @property
     def stale(self) -> bool:
         """Whether the world shown is not yet that of the cursor."""
-        step = self.timeline.current
-        return step is not None and (
-            self.world is None
-            or self.world.number != step.number
-            or self.world.moment is not self.timeline.moment
+        timeline, world = self.timeline, self.world
+        return bool(timeline.steps) and (
+            world is None
+            or world.number != timeline.steps.numbers[timeline.cursor]
+            or world.moment is not timeline.moment
         )

@@ -9,9 +9,9 @@ from stepwell.app.panes.bars import world_words
 from stepwell.app.panes.sight import asked_by, not_looked_through, sight_lines
 from stepwell.app.present import (
     Document,
-    Line,
     Mode,
     Role,
+    Row,
     Rows,
     Span,
     arguments_document,
@@ -24,10 +24,10 @@ from stepwell.app.present import (
     dumps,
     is_too_large,
     json_rows,
-    lines,
     note,
     prompt_diff,
     reply_messages,
+    rows,
     settings_diff,
     size,
     state_document,
@@ -125,8 +125,8 @@ def _too_large(label: str, text: str, width: int) -> Content:
 def _not_whole(payload: Payload, width: int) -> Document:
     """What is left of a long prompt that cannot be put together, below the words that say so."""
     remedy = ": x reads it" if payload.input_unread is not None else ""
-    words = lines(note(clean(payload.problem or "") + remedy, width, Role.ERROR))
-    rest = () if payload.input is None else lines(document(payload.input, payload.input_exact, width))
+    words = rows(note(clean(payload.problem or "") + remedy, width, Role.ERROR))
+    rest = () if payload.input is None else rows(document(payload.input, payload.input_exact, width))
     return Rows(chain(words, rest))
 
 
@@ -256,10 +256,10 @@ def _error(payload: Payload, width: int, *, raw: bool) -> Document:
     if raw or not isinstance(error, dict):
         return document(payload.error, None, width)
     head = ": ".join(str(part) for part in (error.get("type") or "error", error.get("message")) if part)
-    rows = [line for part in head.split("\n") for line in wrap_line((Span(clean(part), Role.ERROR),), width)]
+    words = [line for part in head.split("\n") for line in wrap_line((Span(clean(part), Role.ERROR),), width)]
     partial = payload.output
     rest = document(partial, payload.output_exact, width) if partial is not None else None
-    return Rows(chain(rows, lines(rest) if rest else ()))
+    return Rows(chain(words, rows(rest) if rest else ()))
 
 
 def _followed(shown: Document, words: str, role: Role, width: int, sight: Sight | None = None) -> Document:
@@ -268,7 +268,7 @@ def _followed(shown: Document, words: str, role: Role, width: int, sight: Sight 
     below = list(wrap_line((Span(words, role),), width)) if words else []
     if not above and not below:
         return shown
-    return Rows(chain(above, lines(shown), below))
+    return Rows(chain(above, rows(shown), below))
 
 
 def _state(view: View, world: World, width: int) -> Content:
@@ -295,7 +295,7 @@ def _others(view: View, world: World) -> str:
     )
 
 
-def _scopes(view: View, world: World, scope: str | None, width: int) -> Iterator[Line]:
+def _scopes(view: View, world: World, scope: str | None, width: int) -> Iterator[Row]:
     """The state of the agent of this step, then the shared one; the others on demand in the zoomed pane."""
     scopes: Sequence[str | None] = [scope, *(s for s in (SHARED,) if s != scope and s in world.states)]
     if view.zoomed:
@@ -308,7 +308,7 @@ def _scopes(view: View, world: World, scope: str | None, width: int) -> Iterator
             yield (Span(clean(each or "run"), Role.HEADING),)
         changes = [change for change in world.changed if change.scope == each]
         state = world.states.get(each, MISSING)
-        yield from lines(state_document(state, world.set_at.get(each, {}), changes, width, full=view.zoomed))
+        yield from rows(state_document(state, world.set_at.get(each, {}), changes, width, full=view.zoomed))
 
 
 def _raw_states(world: World, width: int) -> Document:

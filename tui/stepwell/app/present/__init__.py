@@ -8,7 +8,7 @@ from enum import StrEnum
 from stepwell.app.present.blocks import Blocks
 from stepwell.app.present.chat import prompt_messages, reply_messages
 from stepwell.app.present.conversation import call_rows, conversation
-from stepwell.app.present.documents import Document, Rows, lines, note, plain_text, raw
+from stepwell.app.present.documents import Document, Row, Rows, lines, note, plain_text, raw, rows
 from stepwell.app.present.figures import age, clock, count, duration, size
 from stepwell.app.present.json_rows import inline, json_rows, list_rows
 from stepwell.app.present.spans import Line, Role, Span, line_cells, line_text, style, wrap_line
@@ -30,6 +30,7 @@ __all__ = [
     "Line",
     "Mode",
     "Role",
+    "Row",
     "Rows",
     "Span",
     "age",
@@ -62,6 +63,7 @@ __all__ = [
     "prompt_messages",
     "raw",
     "reply_messages",
+    "rows",
     "settings_diff",
     "size",
     "state_document",

@@ -15,6 +15,8 @@ from stepwell.app.present.text import wrap_range
 
 LONG = 1_000_000
 """Characters of a stored text from which on it is wrapped anywhere."""
+AHEAD = 16
+"""Lines of a part of a document that are laid out at a time."""
 Row = Line | partial[Line]
 """A line, or what paints it."""
 
@@ -87,6 +89,16 @@ def lines(document: Document) -> Iterator[Line]:
         except IndexError:
             return
         index += 1
+
+
+def rows(document: Document) -> Iterator[Row]:
+    """Every line of a document as a part of another one, painted when it is looked at."""
+    done, more = 0, True
+    while more or done < document.known_lines:
+        more = document.advance(AHEAD)
+        for index in range(done, document.known_lines):
+            yield partial(document.line, index)
+            done = index + 1
 
 
 def plain_text(document: Document) -> Iterator[str]:

@@ -27,7 +27,7 @@ _ATOMS = re.compile(r'(?:[^\s"\[\]{},:]++,\s*+)++')
 # An escaped newline with more of its string behind it.
 _INNER_NEWLINE = re.compile(r'(?<!\\)(?:\\\\)*\\n(?!")')
 _BLANK = re.compile(r"\s*+")
-_COLON = re.compile(r"\s*+:\s*+")
+_KEY = re.compile(rf"{_STRING_TEXT}\s*+:\s*+", re.DOTALL)
 _FLAT = re.compile(rf'[\[{{](?:[^"\[\]{{}}]++|{_STRING_TEXT})*+[\]}}]', re.DOTALL)
 _EMPTY = re.compile(r"\[\s*+\]|\{\s*+\}")
 _TAIL = re.compile(r"(?:\s*+[\]}])*+(?:\s*+,)?")
@@ -106,10 +106,8 @@ class _Layout:
 
     def _value(self, start: int) -> int:
         """Where the value of the item at `start` begins: behind its key, if it has one."""
-        if self.open and self.open[-1][0] and (key := _STRING.match(self.text, start)):
-            colon = _COLON.match(self.text, key.end())
-            return colon.end() if colon else start
-        return start
+        key = _KEY.match(self.text, start) if self.open and self.open[-1][0] else None
+        return key.end() if key else start
 
     def _item(self, start: int) -> Generator[Row, None, int]:
         """Rows of one item, or of its beginning; returns where to go on."""
@@ -159,9 +157,10 @@ class _Layout:
         if end is None:
             return None
         tail = self._tail_end(end)
-        if tail - start > 4 * room or _INNER_NEWLINE.search(self.text, start, tail):
+        if tail - start > 4 * room:
             return None
-        if cells(clean(self.text[start:tail])) > room:
+        row = self.text[start:tail]
+        if cells(clean(row)) > room or ("\\n" in row and _INNER_NEWLINE.search(self.text, start, tail)):
             return None
         return self._filled(start, value, room) or (end, tail)
 
@@ -228,10 +227,12 @@ class _Layout:
 
 def _value_end(text: str, value: int, limit: int) -> int | None:
     """Where the value at `value` ends, if it ends before `limit`."""
-    flat = _FLAT.match(text, value, limit)
-    if flat:
-        return flat.end()
     limit = min(limit, len(text))
+    if text[value : value + 1] not in ("[", "{"):
+        match = _STRING.match(text, value, limit) or _ATOM.match(text, value, limit)
+        return match.end() if match and not match.end() == limit < len(text) else None
+    if flat := _FLAT.match(text, value, limit):
+        return flat.end()
     position, depth = value, 0
     while position < limit:
         char = text[position]
@@ -246,8 +247,8 @@ def _value_end(text: str, value: int, limit: int) -> int | None:
             if not match or match.end() == limit < len(text):
                 return None
             position = match.end()
-        if depth <= 0:
-            return position if depth == 0 and text[value] not in "]},:" else None
+        if not depth:
+            return position
         blank = _BLANK.match(text, position, limit)
         position = blank.end() if blank else position
     return None

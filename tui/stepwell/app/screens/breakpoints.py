@@ -6,14 +6,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
-from textual.strip import Strip
 
 from stepwell.app.keys import key
 from stepwell.app.panes.bars import ends
 from stepwell.app.panes.breakpoints import HEADER, breakpoint_lines, hits
-from stepwell.app.present import Role, Span, clean, fit
+from stepwell.app.present import Line, Role, Span, clean, fit
 from stepwell.app.screens.help import HelpScreen
-from stepwell.app.widgets.lines import Lines, strip, strips, text_strip
+from stepwell.app.widgets.lines import Lines
 from stepwell.app.widgets.prompt import Prompt
 from stepwell.core.breakpoints import KINDS, Breakpoint, parse_condition, switched
 from stepwell.core.timeline import Timeline
@@ -59,7 +58,7 @@ class BreakpointsScreen(Screen[tuple[Breakpoint, ...]]):
         self.message, self.error = message, error
         self.selected = max(0, min(self.selected, len(self.points) - 1))
         row = self._row(self.size.height)
-        self.query_one(Lines).fill(self._strips, cursor=row + 2 if self.points else None)
+        self.query_one(Lines).fill(self._lines, cursor=row + 2 if self.points else None)
 
     def _row(self, height: int) -> int:
         return self.selected % self._rows(height)
@@ -68,20 +67,19 @@ class BreakpointsScreen(Screen[tuple[Breakpoint, ...]]):
     def _rows(height: int) -> int:
         return max(1, height - 4)
 
-    def _strips(self, width: int, height: int) -> list[Strip]:
+    def _lines(self, width: int, height: int) -> list[Line]:
         rows = self._rows(height)
         found = [hits(self._timeline, point) for point in self.points]
         top = self.selected - self._row(height)
-        body = strips(breakpoint_lines(self.points, found, self.selected, top, width, rows), width)
-        blank = text_strip(" " * width, width)
+        body = breakpoint_lines(self.points, found, self.selected, top, width, rows)
         status = f"! {clean(self.error)}" if self.error else clean(self.message)
         return [
-            strip(ends(*self._title_ends(), width), width),
-            text_strip(fit(HEADER, width), width, Role.DIM),
+            ends(*self._title_ends(), width),
+            (Span(fit(HEADER, width), Role.DIM),),
             *body,
-            *[blank] * (rows - len(body)),
-            text_strip(fit(status, width), width, Role.ERROR if self.error else Role.PLAIN),
-            text_strip(fit(HINT, width), width),
+            *[()] * (rows - len(body)),
+            (Span(fit(status, width), Role.ERROR if self.error else Role.PLAIN),),
+            (Span(fit(HINT, width)),),
         ]
 
     def _title_ends(self) -> tuple[list[Span], list[Span]]:

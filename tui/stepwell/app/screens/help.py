@@ -14,7 +14,7 @@ from stepwell.app.keys import key
 from stepwell.app.panes.bars import ends
 from stepwell.app.panes.help import entries, help_lines, line_of
 from stepwell.app.present import Role, Rows, Span
-from stepwell.app.widgets.lines import Lines, strip
+from stepwell.app.widgets.lines import Lines
 
 HELP = [
     key("j,down,n", "scroll('line_down')", "help-line-down", "line down", "in the help"),
@@ -60,9 +60,7 @@ class HelpScreen(Screen[None]):
     def on_mount(self) -> None:
         found = entries(self._of, self._remapped())
         self.query_one("#help-title", Lines).fill(
-            lambda width, _: [
-                strip(ends([Span(f"keys of the {self._subject}", Role.HEADING)], [], width), width)
-            ]
+            lambda width, _: [ends([Span(f"keys of the {self._subject}", Role.HEADING)], [], width)]
         )
         self.query_one("#help-body", Lines).fill(
             lambda width, _: Rows(help_lines(found, self._commands, width)),
@@ -83,9 +81,7 @@ class HelpScreen(Screen[None]):
         first, last, known, _ = message.position
         where = f"{first}-{last} of {known}"
         self.query_one("#help-keys", Lines).fill(
-            lambda width, _: [
-                strip(ends([Span("j/k line  Space page  q close")], [Span(where)], width), width)
-            ]
+            lambda width, _: [ends([Span("j/k line  Space page  q close")], [Span(where)], width)]
         )
 
     def action_scroll(self, how: str) -> None:

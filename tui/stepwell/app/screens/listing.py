@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from textual import on
 from textual.app import ComposeResult
 from textual.screen import Screen
-from textual.strip import Strip
 
 from stepwell.app.lister import Lister
 from stepwell.app.listing import Listing, Query, in_view, with_page
 from stepwell.app.messages import Counted, Failed, Listed
 from stepwell.app.panes.runs import layout_of, screen_lines
-from stepwell.app.widgets.lines import Lines, strips
+from stepwell.app.present import Line
+from stepwell.app.widgets.lines import Lines
 from stepwell.app.widgets.prompt import Prompt
 from stepwell.app.worker import Worker
 from stepwell.core.steps import RunHead
@@ -85,13 +85,13 @@ class ListingScreen(Screen[None]):
         self.listing = listing = in_view(replace(listing, now=self._now()), self.rows)
         self.lister.watch(listing.query, listing.before(), listing.running(self.rows))
         cursor = 2 + listing.selected - listing.top if listing.runs else None
-        self.query_one(Lines).fill(self._strips, cursor=cursor)
+        self.query_one(Lines).fill(self._lines, cursor=cursor)
 
     def say(self, message: str = "", error: str = "") -> None:
         self.show(replace(self.listing, message=message, error=error, caution=""))
 
-    def _strips(self, width: int, height: int) -> list[Strip]:
-        return strips(screen_lines(self.listing, width, height), width)
+    def _lines(self, width: int, height: int) -> list[Line]:
+        return screen_lines(self.listing, width, height)
 
     def read(self, after: RunHead | None = None) -> None:
         """Read the runs that follow `after`, or the newest ones."""

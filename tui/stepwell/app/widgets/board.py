@@ -14,14 +14,15 @@ from stepwell.app.panes.content import content, same_calls
 from stepwell.app.panes.heading import heading_line
 from stepwell.app.panes.strip import strip_lines, strip_rows
 from stepwell.app.panes.timeline import timeline_lines, top_row
-from stepwell.app.present import Document, Line, Role
+from stepwell.app.present import Document, Role, Span
 from stepwell.app.view import View
-from stepwell.app.widgets.lines import Lines, strips, text_strip
+from stepwell.app.widgets.lines import Lines
 
 PANES = (Pane.INPUT, Pane.OUTPUT, Pane.STATE)
 FARTHEST_KEPT = 5_000
 """Lines down a pane up to which a zoom stays where it was; farther down it would have to lay out too much."""
 ORDER = (Pane.TIMELINE, *PANES)
+PARTS = ("title", "strip", "bar", "status", "keys", *ORDER, *(f"{pane}-heading" for pane in PANES))
 
 
 class Board(Widget):
@@ -42,19 +43,21 @@ class Board(Widget):
         self._subjects: dict[Pane, tuple[object, ...]] = {}
         """What of it has nothing to do with size."""
         self._labels: dict[Pane, str] = {}
+        self._parts = {name: Lines(id=name) for name in PARTS}
 
     def compose(self) -> ComposeResult:
-        yield Lines(id="title")
-        yield Lines(id="strip")
+        part = self._parts
+        yield part["title"]
+        yield part["strip"]
         with Horizontal():
-            yield Lines(id="timeline")
-            yield Lines(id="bar")
+            yield part["timeline"]
+            yield part["bar"]
             with Vertical():
                 for pane in PANES:
-                    yield Lines(id=f"{pane}-heading")
-                    yield Lines(id=pane)
-        yield Lines(id="status")
-        yield Lines(id="keys")
+                    yield part[f"{pane}-heading"]
+                    yield part[pane]
+        yield part["status"]
+        yield part["keys"]
 
     def show(self, view: View) -> None:
         """Paint a view: at most one paint, of the rows that differ."""
@@ -88,7 +91,7 @@ class Board(Widget):
                 lines.move_end()
 
     def lines(self, pane: Pane) -> Lines:
-        return self.query_one(f"#{pane}", Lines)
+        return self._parts[pane]
 
     def panes_shown(self) -> tuple[Pane, ...]:
         """Those that a key can choose now: below 60 columns, all, since one at a time is shown."""
@@ -143,16 +146,16 @@ class Board(Widget):
         self._geometry = geometry
         self._shown.clear()
         for name, rows in {"title": geometry.title, "strip": geometry.strip, "keys": geometry.keys}.items():
-            self._place(self.query_one(f"#{name}"), rows)
+            self._place(self._parts[name], rows)
         for name, columns in {"timeline": geometry.timeline_width, "bar": geometry.bar}.items():
-            part = self.query_one(f"#{name}", Lines)
+            part = self._parts[name]
             part.styles.width = columns
             self._place(part, geometry.body if columns else 0)
-        self.query_one("#bar", Lines).show([text_strip("|", 1, Role.DIM)] * geometry.body)
+        self._parts["bar"].show([(Span("|", Role.DIM),)] * geometry.body)
         for pane in PANES:
             rows = 0 if geometry.timeline_width == geometry.width else getattr(geometry, pane)
-            self._place(self.query_one(f"#{pane}-heading"), int(rows > 0))
-            self._place(self.query_one(f"#{pane}"), rows - 1)
+            self._place(self._parts[f"{pane}-heading"], int(rows > 0))
+            self._place(self._parts[pane], rows - 1)
 
     @staticmethod
     def _place(widget: Widget, rows: int) -> None:
@@ -161,27 +164,24 @@ class Board(Widget):
 
     def _paint(self, view: View, geometry: Geometry) -> None:
         if geometry.title:
-            self._show("title", [title_line(view, geometry.width)])
-        self._show("strip", strip_lines(view, geometry.width, geometry.strip))
+            self._parts["title"].show([title_line(view, geometry.width)])
+        self._parts["strip"].show(strip_lines(view, geometry.width, geometry.strip))
         if geometry.timeline_width:
             rows = timeline_lines(view, geometry.timeline_width, geometry.body, geometry.durations)
             top = top_row(view.timeline, geometry.body)
             cursor = view.timeline.row - top if view.timeline.steps else None
-            self.query_one("#timeline", Lines).show(strips(rows, geometry.timeline_width), cursor=cursor)
+            self._parts["timeline"].show(rows, cursor=cursor)
         for pane in self._panes_laid_out(geometry):
             self.lines(pane).mark = view.mark
             self._fill(view, pane, geometry.pane_width)
-        self._show("status", [status_line(view, geometry.width)])
+        self._parts["status"].show([status_line(view, geometry.width)])
         if geometry.keys:
-            self._show("keys", [keys_line(geometry.width)])
+            self._parts["keys"].show([keys_line(geometry.width)])
 
     @staticmethod
     def _panes_laid_out(geometry: Geometry) -> Iterator[Pane]:
         if geometry.timeline_width < geometry.width:
             yield from (pane for pane in PANES if getattr(geometry, pane))
-
-    def _show(self, name: str, lines: list[Line]) -> None:
-        self.query_one(f"#{name}", Lines).show(strips(lines, self.size.width))
 
     def _fill(self, view: View, pane: Pane, width: int) -> None:
         """Make a pane's document, unless it shows it already; a world that lags behind stays as it is."""
@@ -214,4 +214,4 @@ class Board(Widget):
         line = heading_line(
             pane, self._labels.get(pane, ""), lines.position, geometry.pane_width, chosen=view.pane is pane
         )
-        self.query_one(f"#{pane}-heading", Lines).show(strips([line], geometry.pane_width))
+        self._parts[f"{pane}-heading"].show([line])

@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from stepwell.app.marking import marked
-from stepwell.app.present import Document, Line, Role, Span, style
+from stepwell.app.present import Document, Line, Role, line_cells, style
 
 AHEAD = 300
 """Lines laid out beyond the screen, so that the length of most documents is known when they open."""
@@ -30,7 +30,7 @@ TELL_SECONDS = 0.25
 """From one word on how far that has got to the next."""
 REACH = 2
 """Lines above the window that are looked at too: what is marked may begin there and be wrapped into it."""
-Content = Sequence[Strip] | Document
+Content = Sequence[Line] | Document
 
 _BLANK = Style()
 
@@ -39,17 +39,10 @@ def strip(line: Line, width: int) -> Strip:
     """A line as a strip of exactly `width` cells. Colours are taken off by Textual where `NO_COLOR` is set."""
     # A segment without a style breaks filters that take colours off, hence a style for the padding too.
     segments = [Segment(span.text, style(span.role)) for span in line if span.text]
-    return Strip(segments).adjust_cell_length(max(0, width), _BLANK)
-
-
-def strips(lines: Sequence[Line], width: int) -> list[Strip]:
-    """`strip` for each of them."""
-    return [strip(line, width) for line in lines]
-
-
-def text_strip(text: str, width: int, role: Role = Role.PLAIN) -> Strip:
-    """A cleaned text in one role."""
-    return strip((Span(text, role),), width)
+    room = width - line_cells(line)
+    if room < 0:
+        return Strip(segments).adjust_cell_length(max(0, width), _BLANK)
+    return Strip([*segments, Segment(" " * room, _BLANK)] if room else segments, width)
 
 
 class Position(NamedTuple):
@@ -62,7 +55,7 @@ class Position(NamedTuple):
 
 
 class Lines(Widget):
-    """Shows prepared strips, or a window onto a document."""
+    """Shows prepared lines, or a window onto a document."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -95,7 +88,8 @@ class Lines(Widget):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._rows: list[Strip] = []
-        self._prepared: Sequence[Strip] = ()
+        self._made_from: list[_Row] = []
+        self._prepared: Sequence[Line] = ()
         self._document: Document | None = None
         self._make: Callable[[int, int], Content] | None = None
         self._top = 0
@@ -107,12 +101,13 @@ class Lines(Widget):
         self._told: Position | None = None
 
     def show(self, content: Content, top: int | None = None, cursor: int | None = None) -> None:
-        """Show strips, one a row from the top, or a document from line `top` (its `start_line` if None) on.
+        """Show lines, one a row from the top, or a document from line `top` (its `start_line` if None) on.
 
-        `cursor` is the row to mark; the terminal's own cursor goes there as well.
+        `cursor` is the row to mark; the terminal's own cursor goes there as well. `Moved` does not tell of it.
         """
         self._make = None
         self._set(content, top, cursor)
+        self._told = self.position
 
     def fill(
         self, make: Callable[[int, int], Content], top: int | None = None, cursor: int | None = None
@@ -121,6 +116,7 @@ class Lines(Widget):
         self._make = make
         if self.size.width and self.size.height:
             self._set(make(self.size.width, self.size.height), top, cursor)
+            self._tell()
         else:
             self._top, self._cursor = top or 0, cursor
 
@@ -191,9 +187,10 @@ class Lines(Widget):
 
     def on_resize(self, event: events.Resize) -> None:
         """Fit what is shown to the new size."""
-        self._rows = []
+        self._rows, self._made_from = [], []
         if self._make and event.size.width and event.size.height:
             self._set(self._make(event.size.width, event.size.height), self._top or None, self._cursor)
+            self._tell()
         elif self._document is not None:
             self._move(self._top)
         else:
@@ -208,7 +205,7 @@ class Lines(Widget):
             self._paint()
         else:
             self._document, self._prepared = content, ()
-            self._move(content.start_line if top is None else top)
+            self._bring(content, content.start_line if top is None else top)
 
     def _seek(self) -> None:
         document, goal, height = self._seeking, self._goal, self.size.height
@@ -229,35 +226,59 @@ class Lines(Widget):
             self._move(goal - max(1, height // 3))
 
     def _move(self, top: int) -> None:
-        document = self._document
-        if document is None:
-            return
+        if self._document is not None:
+            self._bring(self._document, top)
+            self._tell()
+
+    def _bring(self, document: Document, top: int) -> None:
         wanted = top + self.size.height + AHEAD
         if document.known_lines < wanted:
             document.advance(wanted - document.known_lines)
         self._top = max(0, min(top, document.known_lines - self.size.height))
         self._paint()
-        if self.position != self._told:
+
+    def _tell(self) -> None:
+        if self._document is not None and self.position != self._told:
             self._told = self.position
             self.post_message(self.Moved(self, self.position))
 
-    def _window(self) -> list[Strip]:
+    def _window(self) -> list["_Row"]:
         width, height = self.size
         if self._document is None:
-            rows = [row.adjust_cell_length(width, _BLANK) for row in self._prepared[:height]]
+            lines = list(self._prepared[:height])
         else:
             end = min(self._top + height, self._document.known_lines)
             start = max(0, self._top - REACH) if self.mark else self._top
             lines = [self._document.line(index) for index in range(start, end)]
-            rows = [strip(line, width) for line in marked(lines, self.mark, width)[self._top - start :]]
-        if self._cursor is not None and 0 <= self._cursor < len(rows):
-            rows[self._cursor] = rows[self._cursor].apply_style(style(Role.CURSOR))
-        return rows + [Strip.blank(width, _BLANK)] * (height - len(rows))
+            lines = marked(lines, self.mark, width)[self._top - start :]
+        cursor = self._cursor if self._cursor is not None and self._cursor < len(lines) else None
+        lines += [()] * (height - len(lines))
+        return [_Row(line, width, row == cursor) for row, line in enumerate(lines)]
 
     def _paint(self) -> None:
-        old, self._rows = self._rows, self._window()
-        changed = [row for row, new in enumerate(self._rows) if row >= len(old) or old[row] != new]
+        made_from, self._made_from = self._made_from, self._window()
+        rows, self._rows = self._rows, []
+        changed = []
+        for row, new in enumerate(self._made_from):
+            old = rows[row] if row < len(rows) else None
+            made = old if old is not None and made_from[row] == new else _strip_of(new)
+            self._rows.append(made)
+            if made is not old and made != old:
+                changed.append(Region(0, row, self.size.width, 1))
         if changed:
-            self.refresh(*[Region(0, row, self.size.width, 1) for row in changed])
+            self.refresh(*changed)
         if self._cursor is not None:
             self.app.cursor_position = self.content_region.offset + Offset(0, self._cursor)
+
+
+class _Row(NamedTuple):
+    """What a row is made from."""
+
+    line: Line
+    width: int
+    is_marked: bool
+
+
+def _strip_of(row: _Row) -> Strip:
+    made = strip(row.line, row.width)
+    return made.apply_style(style(Role.CURSOR)) if row.is_marked else made
