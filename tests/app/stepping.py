@@ -1,6 +1,7 @@
 """The debugger under a pilot's keys: open a run, press, wait until it has settled, look."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +32,8 @@ NAMES = {
     ">": "greater_than_sign", "?": "question_mark", " ": "space", "@": "at", "+": "plus", "-": "minus",
 }  # fmt: skip
 """What Textual calls the keys whose character is not their name."""
+PATIENCE = 30.0
+"""Seconds that the slowest machine may take for anything."""
 CHARACTERS = {name: character for character, name in NAMES.items()}
 
 
@@ -91,12 +94,12 @@ class Debugging:
         return "\n".join(self.rows(pane))
 
     def heading(self, pane: Pane) -> str:
-        return self.rows(f"{pane}-heading")[0]
+        return self.screen.board.lines(pane).render_line(0).text.rstrip()
 
     def rows(self, name: str) -> list[str]:
-        """What a part of the screen shows; nothing where it is left out."""
+        """What a part of the screen shows, without the heading of a pane; nothing where it is left out."""
         lines = self.screen.query_one(f"#{name}", Lines)
-        shown = range(lines.size.height) if lines.display else range(0)
+        shown = range(int(lines.heading is not None), lines.size.height) if lines.display else ()
         return [lines.render_line(y).text.rstrip() for y in shown]
 
     @property
@@ -128,20 +131,18 @@ class Debugging:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what another thread or the server brings about; fail after a while."""
-        for _ in range(5000):
-            if condition():
-                await self._handled()
-                return
-            await self.pilot.pause(0.002)
-        raise AssertionError(f"it never came about; on the screen:\n{self.text}")
+        await self._wait(condition, "it never came about")
+        await self._handled()
 
     async def ended(self) -> None:
         """Wait for the end of the app; not by way of the pilot, which asks what is ending to be idle."""
-        for _ in range(5000):
-            if not self.app.is_running:
-                return
+        await self._wait(lambda: not self.app.is_running, "it does not end")
+
+    async def _wait(self, condition: Callable[[], object], otherwise: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline, f"{otherwise}; on the screen:\n{self.text}"
             await asyncio.sleep(0.002)
-        raise AssertionError(f"it does not end; on the screen:\n{self.text}")
 
 
 Act = Callable[[Debugging], Awaitable[None]]

@@ -6,11 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from stepwell.app.geometry import Pane
+from stepwell.app.geometry import PANES, Pane
 from stepwell.app.keys import DEBUGGER
 from stepwell.app.screens.breakpoints import BreakpointsScreen
 from stepwell.app.screens.help import HelpScreen
-from stepwell.app.widgets.board import PANES
 from stepwell.app.widgets.prompt import Prompt
 from stepwell.core.world import Moment
 from tests.app.recorded import LOOPING, SWARM

@@ -90,6 +90,10 @@ class TerminalDriver(LinuxDriver):
                 for message in keys.feed(data):
                     self.process_message(message)
 
+    def send_message(self, message: Message) -> None:
+        """Hand a message to the app, from the thread that reads, without a task of its own for it."""
+        self._app.post_message(message)
+
     def _read(self) -> bytes:
         """What was typed; nothing where there is no terminal any more."""
         try:

@@ -14,6 +14,9 @@ class Pane(StrEnum):
     STATE = "state"
 
 
+PANES = (Pane.INPUT, Pane.OUTPUT, Pane.STATE)
+
+
 @dataclass(frozen=True, slots=True)
 class Geometry:
     """Cells of each part, 0 for one that is left out. A pane's height includes its heading."""
@@ -51,7 +54,7 @@ def divide(width: int, height: int, *, lanes: int, pane: Pane, zoomed: bool, sta
     beside = 0 if single and pane is not Pane.TIMELINE else width if single else _timeline_width(width)
     input_, output, state_ = _panes(body, state and body >= 14)
     if single:
-        input_, output, state_ = (body if pane is p else 0 for p in (Pane.INPUT, Pane.OUTPUT, Pane.STATE))
+        input_, output, state_ = (body if pane is p else 0 for p in PANES)
     return Geometry(
         width=width,
         title=title,
@@ -65,6 +68,25 @@ def divide(width: int, height: int, *, lanes: int, pane: Pane, zoomed: bool, sta
         keys=keys,
         durations=beside >= 30,
     )
+
+
+def places(geometry: Geometry) -> dict[str, tuple[int, int, int, int]]:
+    """Column and row, and columns and rows, of every part by its name; those left out have none."""
+    width, beside = geometry.width, geometry.timeline_width + geometry.bar
+    top = geometry.title + geometry.strip
+    below = top + geometry.body
+    found = {
+        "title": (0, 0, width, geometry.title),
+        "strip": (0, geometry.title, width, geometry.strip),
+        "timeline": (0, top, geometry.timeline_width, geometry.body),
+        "bar": (geometry.timeline_width, top, geometry.bar, geometry.body),
+        "status": (0, below, width, geometry.status),
+        "keys": (0, below + geometry.status, width, geometry.keys),
+    }
+    for pane, rows in zip(PANES, (geometry.input, geometry.output, geometry.state), strict=True):
+        found[pane] = (beside, top, geometry.pane_width, rows)
+        top += rows
+    return found
 
 
 def _timeline_width(width: int) -> int:

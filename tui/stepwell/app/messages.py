@@ -23,7 +23,7 @@ class Opened(Message):
         """A line about a role that may do more than look."""
 
 
-class Moved(Message):
+class Moved(Message, bubble=False):
     """A move was replayed and rolled back; `sight` is what the model saw of a tool call's output."""
 
     def __init__(self, world: World, sight: Sight | None) -> None:

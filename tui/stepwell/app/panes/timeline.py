@@ -9,6 +9,7 @@ from stepwell.core.timeline import BREAKPOINT, Timeline
 LETTERS = {LLM_CALL: "L", TOOL_CALL: "T", STATE_UPDATE: "S"}
 CUT = "x"
 """The model did not see the whole output; known of the steps that were looked at."""
+HERE = ">"
 WIDE = 40
 """Below so many columns the steps of a swarm show who took them rather than how long they took."""
 _DEPTH = 6
@@ -35,8 +36,22 @@ def top_row(timeline: Timeline, height: int) -> int:
 
 def timeline_lines(view: View, width: int, height: int, durations: bool) -> list[Line]:
     """The page of rows that holds the cursor."""
+    top = top_row(view.timeline, height)
+    lines = page_lines(view, top, width, height, durations)
+    if view.timeline.steps:
+        at = view.timeline.row - top
+        lines[at] = at_cursor(lines[at])
+    return lines
+
+
+def at_cursor(line: Line) -> Line:
+    """The row of a step, marked as the one where one stands."""
+    return (Span(HERE + "".join([span.text for span in line])[1:], Role.CURSOR),)
+
+
+def page_lines(view: View, top: int, width: int, height: int, durations: bool) -> list[Line]:
+    """The rows from `top` on, wherever the cursor is."""
     timeline = view.timeline
-    top = top_row(timeline, height)
     rows = timeline.visible[top : top + height]
     digits = max(4, len(str(timeline.steps.numbers[-1] if timeline.steps else 0)))
     agents = len(timeline.outline.by_agent) > 1
@@ -51,16 +66,14 @@ def _line(view: View, row: Row, width: int, digits: int, agents: bool, durations
     timeline = view.timeline
     step = timeline.steps[row.index]
     flags = timeline.flags(row.index)
-    current = row.index == timeline.cursor
     mark = BREAKPOINT if BREAKPOINT in flags else " "
-    head = f"{'>' if current else ' '}{mark}{step.number:>{digits}} {letter(step)} "
+    head = f" {mark}{step.number:>{digits}} {letter(step)} "
     cut = [CUT] if step.number in view.cut else []
     marks = "".join([*cut, *(flag for flag in flags if flag != BREAKPOINT)])
     took = duration(step.duration) if durations else ""
     tail = f"{took} {marks:<2}".rjust(8 if durations else 3)
     name = _name(step, row, agents, width - len(head) - len(tail))
-    role = Role.CURSOR if current else _role(flags)
-    return (Span(head + name + tail, role),)
+    return (Span(head + name + tail, _role(flags)),)
 
 
 def _role(flags: tuple[str, ...]) -> Role:

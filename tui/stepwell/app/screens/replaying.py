@@ -1,6 +1,7 @@
 """A screen that replays a run: its view, its worker, and the messages between them."""
 
 from dataclasses import dataclass, replace
+from time import monotonic
 
 from textual import on
 from textual.app import ComposeResult
@@ -52,7 +53,10 @@ class ReplayingScreen(Screen[str | None]):
         self.start = start
         self.memory = memory
         self.view: View | None = None
-        self._pausing = self._replay_again = False
+        self._replayed = -REPLAY_EVERY
+        """When the last replay was asked for."""
+        self._pausing = False
+        """Whether the next one waits for its time."""
         self._path: Path | None = None
         """What to tell of the world that is being replayed."""
         self.mover = mover or start.mover or Mover(target, start.run.run_id)
@@ -129,10 +133,13 @@ class ReplayingScreen(Screen[str | None]):
             self.arrived()
             return
         self.view = replace(moved, busy=True)
-        if self._pausing:
-            self._replay_again = True
-        else:
-            self._replay()
+        if not self._pausing:
+            wait = self._replayed + REPLAY_EVERY - monotonic()
+            self._pausing = wait > 0
+            if self._pausing:
+                self.set_timer(wait, self._replay)
+            else:
+                self._replay()
         self.set_timer(PATIENCE, self._show_waiting)
 
     def arrived(self) -> None:
@@ -144,19 +151,14 @@ class ReplayingScreen(Screen[str | None]):
 
     def _replay(self) -> None:
         """Have the world at the cursor replayed, unless it is there."""
+        self._pausing = False
         view = self.view
         step = None if view is None else view.timeline.current
         if view is None or step is None or not view.stale:
             return
         number, moment = step.number, view.timeline.moment
+        self._replayed = monotonic()
         self.worker.submit("move", lambda: self.mover.move(number, moment))
-        self._pausing, self._replay_again = True, False
-        self.set_timer(REPLAY_EVERY, self._pause_over)
-
-    def _pause_over(self) -> None:
-        self._pausing = False
-        if self._replay_again:
-            self._replay()
 
     def _remember(self, view: View, move: Move) -> None:
         """Keep breakpoints and bookmarks for the next session, off the event loop."""

@@ -2,36 +2,32 @@
 
 from collections.abc import Iterator
 
-from textual import events, on
+from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from stepwell.app.finding import PANES as SEARCHED
-from stepwell.app.geometry import Geometry, Pane, divide
+from stepwell.app.geometry import PANES, Geometry, Pane, divide, places
 from stepwell.app.panes.bars import keys_line, status_line, title_line
 from stepwell.app.panes.content import content, same_calls
 from stepwell.app.panes.heading import heading_line
 from stepwell.app.panes.strip import strip_lines, strip_rows
-from stepwell.app.panes.timeline import timeline_lines, top_row
-from stepwell.app.present import Document, Role, Span
+from stepwell.app.panes.timeline import at_cursor, page_lines, top_row
+from stepwell.app.present import Document, Line, Role, Span
 from stepwell.app.view import View
 from stepwell.app.widgets.lines import Lines
 
-PANES = (Pane.INPUT, Pane.OUTPUT, Pane.STATE)
 FARTHEST_KEPT = 5_000
 """Lines down a pane up to which a zoom stays where it was; farther down it would have to lay out too much."""
 ORDER = (Pane.TIMELINE, *PANES)
-PARTS = ("title", "strip", "bar", "status", "keys", *ORDER, *(f"{pane}-heading" for pane in PANES))
+PARTS = ("title", "strip", Pane.TIMELINE, "bar", *PANES, "status", "keys")
 
 
 class Board(Widget):
     """Paints views. A part is given its lines again only when what it shows has changed."""
 
     DEFAULT_CSS = """
-    Board { layout: vertical; }
-    Board Lines { height: 1; }
-    Board Horizontal, Board Vertical { height: auto; }
+    Board Lines { position: absolute; }
     """
 
     def __init__(self) -> None:
@@ -43,21 +39,13 @@ class Board(Widget):
         self._subjects: dict[Pane, tuple[object, ...]] = {}
         """What of it has nothing to do with size."""
         self._labels: dict[Pane, str] = {}
+        self._page: list[Line] = []
+        """The rows of the timeline without the mark of the cursor."""
+        self._page_of: tuple[object, ...] = ()
         self._parts = {name: Lines(id=name) for name in PARTS}
 
     def compose(self) -> ComposeResult:
-        part = self._parts
-        yield part["title"]
-        yield part["strip"]
-        with Horizontal():
-            yield part["timeline"]
-            yield part["bar"]
-            with Vertical():
-                for pane in PANES:
-                    yield part[f"{pane}-heading"]
-                    yield part[pane]
-        yield part["status"]
-        yield part["keys"]
+        yield from self._parts.values()
 
     def show(self, view: View) -> None:
         """Paint a view: at most one paint, of the rows that differ."""
@@ -125,12 +113,6 @@ class Board(Widget):
             # Before the run is there, so that its first paint is a whole one and not half laid out.
             self._lay_out(self._divide(None))
 
-    @on(Lines.Moved)
-    def _scrolled(self, message: Lines.Moved) -> None:
-        message.stop()
-        if message.lines.id in PANES:
-            self._head(Pane(message.lines.id))
-
     def _divide(self, view: View | None) -> Geometry:
         return divide(
             self.size.width,
@@ -145,38 +127,36 @@ class Board(Widget):
         """Give each part its cells: on a resize or a zoom, never on a move."""
         self._geometry = geometry
         self._shown.clear()
-        for name, rows in {"title": geometry.title, "strip": geometry.strip, "keys": geometry.keys}.items():
-            self._place(self._parts[name], rows)
-        for name, columns in {"timeline": geometry.timeline_width, "bar": geometry.bar}.items():
+        for name, (x, y, columns, rows) in places(geometry).items():
             part = self._parts[name]
-            part.styles.width = columns
-            self._place(part, geometry.body if columns else 0)
+            part.display = columns > 0 and rows > 0
+            part.styles.offset = (x, y)
+            part.styles.width, part.styles.height = max(1, columns), max(1, rows)
         self._parts["bar"].show([(Span("|", Role.DIM),)] * geometry.body)
-        for pane in PANES:
-            rows = 0 if geometry.timeline_width == geometry.width else getattr(geometry, pane)
-            self._place(self._parts[f"{pane}-heading"], int(rows > 0))
-            self._place(self._parts[pane], rows - 1)
-
-    @staticmethod
-    def _place(widget: Widget, rows: int) -> None:
-        widget.display = rows > 0
-        widget.styles.height = max(1, rows)
 
     def _paint(self, view: View, geometry: Geometry) -> None:
         if geometry.title:
             self._parts["title"].show([title_line(view, geometry.width)])
         self._parts["strip"].show(strip_lines(view, geometry.width, geometry.strip))
         if geometry.timeline_width:
-            rows = timeline_lines(view, geometry.timeline_width, geometry.body, geometry.durations)
-            top = top_row(view.timeline, geometry.body)
-            cursor = view.timeline.row - top if view.timeline.steps else None
-            self._parts["timeline"].show(rows, cursor=cursor)
+            self._paint_timeline(view, geometry)
         for pane in self._panes_laid_out(geometry):
-            self.lines(pane).mark = view.mark
             self._fill(view, pane, geometry.pane_width)
         self._parts["status"].show([status_line(view, geometry.width)])
         if geometry.keys:
             self._parts["keys"].show([keys_line(geometry.width)])
+
+    def _paint_timeline(self, view: View, geometry: Geometry) -> None:
+        timeline, height = view.timeline, geometry.body
+        top = top_row(timeline, height)
+        page_of = (timeline.outline, timeline.layout, timeline.breakpoints, view.cut, top, geometry)
+        if self._page_of != page_of:
+            self._page = page_lines(view, top, geometry.timeline_width, height, geometry.durations)
+            self._page_of = page_of
+        lines, cursor = [*self._page], timeline.row - top if timeline.steps else None
+        if cursor is not None:
+            lines[cursor] = at_cursor(lines[cursor])
+        self._parts[Pane.TIMELINE].show(lines, cursor=cursor)
 
     @staticmethod
     def _panes_laid_out(geometry: Geometry) -> Iterator[Pane]:
@@ -185,6 +165,7 @@ class Board(Widget):
 
     def _fill(self, view: View, pane: Pane, width: int) -> None:
         """Make a pane's document, unless it shows it already; a world that lags behind stays as it is."""
+        lines, document, top = self._parts[pane], None, None
         if view.world is not None and not view.stale:
             subject = (
                 view.world,
@@ -197,21 +178,16 @@ class Board(Widget):
                 top = self._top(pane) if self._subjects.get(pane) == subject else None
                 self._shown[pane], self._subjects[pane] = made_from, subject
                 made = content(view, view.world, pane, width)
-                self._labels[pane] = made.label
-                self.lines(pane).show(made.document, top)
-        self._head(pane)
+                self._labels[pane], document = made.label, made.document
+        label, chosen = self._labels.get(pane, ""), view.pane is pane
+        lines.heading = lambda position: heading_line(pane, label, position, width, chosen=chosen)
+        lines.mark = view.mark
+        if document is None:
+            lines.paint()
+        else:
+            lines.show(document, top)
 
     def _top(self, pane: Pane) -> int | None:
         """The first line in view, to stay there when the same thing is shown in another size."""
         top = self.lines(pane).position.first - 1
         return top if top <= FARTHEST_KEPT else None
-
-    def _head(self, pane: Pane) -> None:
-        view, geometry = self._view, self._geometry
-        if view is None or geometry is None:
-            return
-        lines = self.lines(pane)
-        line = heading_line(
-            pane, self._labels.get(pane, ""), lines.position, geometry.pane_width, chosen=view.pane is pane
-        )
-        self._parts[f"{pane}-heading"].show([line])

@@ -1,24 +1,15 @@
-"""The widget of every pane: rows of text that cost the terminal what changed, and nothing else.
-
-No border, no scrollbar, no layout on a move. What is shown next is compared with what is shown now, and the
-rows that differ are refreshed.
-"""
+"""The widget of every pane: prepared lines, or a window onto a document that is laid out as far as it is seen."""
 
 from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
-from textual.geometry import Offset, Region
 from textual.message import Message
-from textual.reactive import var
-from textual.strip import Strip
-from textual.widget import Widget
 
 from stepwell.app.marking import marked
-from stepwell.app.present import Document, Line, Role, line_cells, style
+from stepwell.app.present import Document, Line
+from stepwell.app.widgets.painted import Painted
 
 AHEAD = 300
 """Lines laid out beyond the screen, so that the length of most documents is known when they open."""
@@ -32,18 +23,6 @@ REACH = 2
 """Lines above the window that are looked at too: what is marked may begin there and be wrapped into it."""
 Content = Sequence[Line] | Document
 
-_BLANK = Style()
-
-
-def strip(line: Line, width: int) -> Strip:
-    """A line as a strip of exactly `width` cells. Colours are taken off by Textual where `NO_COLOR` is set."""
-    # A segment without a style breaks filters that take colours off, hence a style for the padding too.
-    segments = [Segment(span.text, style(span.role)) for span in line if span.text]
-    room = width - line_cells(line)
-    if room < 0:
-        return Strip(segments).adjust_cell_length(max(0, width), _BLANK)
-    return Strip([*segments, Segment(" " * room, _BLANK)] if room else segments, width)
-
 
 class Position(NamedTuple):
     """Which lines are in view, counted from 1, of how many; `complete` if there are no more than those."""
@@ -54,16 +33,8 @@ class Position(NamedTuple):
     complete: bool
 
 
-class Lines(Widget):
+class Lines(Painted):
     """Shows prepared lines, or a window onto a document."""
-
-    ALLOW_SELECT = False
-    DEFAULT_CSS = """
-    Lines { width: 1fr; height: 1fr; overflow: hidden hidden; background: ansi_default; color: ansi_default; }
-    """
-
-    mark: var[str] = var("", init=False)
-    """The text that is shown in reverse wherever a document has it."""
 
     class Moved(Message):
         """Other lines came into view, or more of them are known."""
@@ -87,8 +58,10 @@ class Lines(Widget):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
-        self._rows: list[Strip] = []
-        self._made_from: list[_Row] = []
+        self.heading: Callable[[Position], Line] | None = None
+        """What makes the first row of where the window below it is; None for no such row."""
+        self.mark = ""
+        """The text that is shown in reverse wherever a document has it."""
         self._prepared: Sequence[Line] = ()
         self._document: Document | None = None
         self._make: Callable[[int, int], Content] | None = None
@@ -106,8 +79,7 @@ class Lines(Widget):
         `cursor` is the row to mark; the terminal's own cursor goes there as well. `Moved` does not tell of it.
         """
         self._make = None
-        self._set(content, top, cursor)
-        self._told = self.position
+        self._set(content, top, cursor, tells=False)
 
     def fill(
         self, make: Callable[[int, int], Content], top: int | None = None, cursor: int | None = None
@@ -116,13 +88,25 @@ class Lines(Widget):
         self._make = make
         if self.size.width and self.size.height:
             self._set(make(self.size.width, self.size.height), top, cursor)
-            self._tell()
         else:
             self._top, self._cursor = top or 0, cursor
 
-    def watch_mark(self) -> None:
-        """Show what is marked, for Textual."""
-        self._paint()
+    def paint(self) -> None:
+        """Show the same again, with another heading or mark."""
+        if self._document is None:
+            lines: Sequence[Line] = self._prepared
+        else:
+            end = min(self._top + self._height, self._document.known_lines)
+            start = max(0, self._top - REACH) if self.mark else self._top
+            seen = [self._document.line(index) for index in range(start, end)]
+            lines = marked(seen, self.mark, self.size.width)[self._top - start :]
+        above = [] if self.heading is None else [self.heading(self.position)]
+        self.put([*above, *lines], None if self._cursor is None else self._cursor + len(above))
+
+    @property
+    def _height(self) -> int:
+        """Rows of the window."""
+        return max(0, self.size.height - (self.heading is not None))
 
     @property
     def document(self) -> Document | None:
@@ -142,7 +126,7 @@ class Lines(Widget):
         known = self._document.known_lines
         return Position(
             min(self._top + 1, known),
-            min(self._top + self.size.height, known),
+            min(self._top + self._height, known),
             known,
             self._document.complete,
         )
@@ -154,7 +138,7 @@ class Lines(Widget):
 
     def move_pages(self, count: int) -> None:
         """Scroll by so many windows."""
-        self.move_lines(count * max(1, self.size.height))
+        self.move_lines(count * max(1, self._height))
 
     def move_home(self) -> None:
         """Scroll to the first line."""
@@ -181,34 +165,29 @@ class Lines(Widget):
         seeking, self._seeking = self.seeking, None
         return seeking
 
-    def render_line(self, y: int) -> Strip:
-        """One row, for Textual."""
-        return self._rows[y] if y < len(self._rows) else Strip.blank(self.size.width, _BLANK)
-
     def on_resize(self, event: events.Resize) -> None:
         """Fit what is shown to the new size."""
-        self._rows, self._made_from = [], []
+        self.forget()
         if self._make and event.size.width and event.size.height:
             self._set(self._make(event.size.width, event.size.height), self._top or None, self._cursor)
-            self._tell()
         elif self._document is not None:
             self._move(self._top)
         else:
-            self._paint()
+            self.paint()
 
-    def _set(self, content: Content, top: int | None, cursor: int | None) -> None:
+    def _set(self, content: Content, top: int | None, cursor: int | None, *, tells: bool = True) -> None:
         self._seeking = None
         self._cursor = cursor
         if isinstance(content, Sequence):
             self._document, self._prepared = None, content
             self._top = top or 0
-            self._paint()
+            self.paint()
         else:
             self._document, self._prepared = content, ()
-            self._bring(content, content.start_line if top is None else top)
+            self._move(content.start_line if top is None else top, tells=tells)
 
     def _seek(self) -> None:
-        document, goal, height = self._seeking, self._goal, self.size.height
+        document, goal, height = self._seeking, self._goal, self._height
         if document is None or document is not self._document:
             return
         if (goal is None or document.known_lines <= goal + height) and document.advance(STRIDE):
@@ -225,60 +204,15 @@ class Lines(Widget):
         elif not self._top < goal < self._top + height - 1:
             self._move(goal - max(1, height // 3))
 
-    def _move(self, top: int) -> None:
-        if self._document is not None:
-            self._bring(self._document, top)
-            self._tell()
-
-    def _bring(self, document: Document, top: int) -> None:
-        wanted = top + self.size.height + AHEAD
+    def _move(self, top: int, *, tells: bool = True) -> None:
+        document = self._document
+        if document is None:
+            return
+        wanted = top + self._height + AHEAD
         if document.known_lines < wanted:
             document.advance(wanted - document.known_lines)
-        self._top = max(0, min(top, document.known_lines - self.size.height))
-        self._paint()
-
-    def _tell(self) -> None:
-        if self._document is not None and self.position != self._told:
-            self._told = self.position
-            self.post_message(self.Moved(self, self.position))
-
-    def _window(self) -> list["_Row"]:
-        width, height = self.size
-        if self._document is None:
-            lines = list(self._prepared[:height])
-        else:
-            end = min(self._top + height, self._document.known_lines)
-            start = max(0, self._top - REACH) if self.mark else self._top
-            lines = [self._document.line(index) for index in range(start, end)]
-            lines = marked(lines, self.mark, width)[self._top - start :]
-        cursor = self._cursor if self._cursor is not None and self._cursor < len(lines) else None
-        lines += [()] * (height - len(lines))
-        return [_Row(line, width, row == cursor) for row, line in enumerate(lines)]
-
-    def _paint(self) -> None:
-        made_from, self._made_from = self._made_from, self._window()
-        rows, self._rows = self._rows, []
-        changed = []
-        for row, new in enumerate(self._made_from):
-            old = rows[row] if row < len(rows) else None
-            made = old if old is not None and made_from[row] == new else _strip_of(new)
-            self._rows.append(made)
-            if made is not old and made != old:
-                changed.append(Region(0, row, self.size.width, 1))
-        if changed:
-            self.refresh(*changed)
-        if self._cursor is not None:
-            self.app.cursor_position = self.content_region.offset + Offset(0, self._cursor)
-
-
-class _Row(NamedTuple):
-    """What a row is made from."""
-
-    line: Line
-    width: int
-    is_marked: bool
-
-
-def _strip_of(row: _Row) -> Strip:
-    made = strip(row.line, row.width)
-    return made.apply_style(style(Role.CURSOR)) if row.is_marked else made
+        self._top = max(0, min(top, document.known_lines - self._height))
+        self.paint()
+        told, self._told = self._told, self.position
+        if tells and self._told != told:
+            self.post_message(self.Moved(self, self._told))
