@@ -3,24 +3,18 @@
 import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from stepwell.app.app import StepwellApp
-from stepwell.app.memory import Memory
-from stepwell.app.screens.replaying import Start
-from stepwell.core.address import parse_address
-from stepwell.core.steps import RunHead
+from stepwell.app.start import run_app
 from stepwell.demo.record import record_demo
 from stepwell.replay import Replayer
 from stepwell.replay.runs import Runs
-from stepwell.store.connect import Target, resolve
+from stepwell.store.connect import resolve
 from tests.app.paint import Cost, measure
 from tests.benchmarks.harness import Table
 
 DSN = "STEPWELL_BENCH_DSN"
-STATE = "STEPWELL_BENCH_STATE"
 COLUMNS = [
     "",
     "bytes (median)",
@@ -32,19 +26,11 @@ COLUMNS = [
 ]
 
 
-def failed_run(target: Target) -> RunHead:
-    """The demo's run that fails."""
-    runs = Runs(target)
-    found = runs.find("@failed")
-    runs.close()
-    return found
+class LoopingRun:
+    """The debugger as the command starts it, at the first step of the demo's run that fails."""
 
-
-def looping_run() -> StepwellApp:
-    """The debugger at the first step of that run."""
-    target = resolve(os.environ[DSN])
-    start = Start(failed_run(target), parse_address("@failed:1"))
-    return StepwellApp(target, Memory(Path(os.environ[STATE])), start)
+    def run(self) -> None:
+        run_app(resolve(os.environ[DSN]), "@failed:1")
 
 
 def paints(dsn: str, *, quick: bool) -> Table:
@@ -52,8 +38,8 @@ def paints(dsn: str, *, quick: bool) -> Table:
     record_demo(resolve(dsn), progress=lambda _: None)
     steps = 2 if quick else 30
     keys = {"next step": "n" * steps, "previous step": "p" * steps}
-    with TemporaryDirectory() as state:
-        pressed = measure(looping_run, "".join(keys.values()), environment={DSN: dsn, STATE: state})
+    with TemporaryDirectory() as home:
+        pressed = measure(LoopingRun, "".join(keys.values()), environment={DSN: dsn, "XDG_STATE_HOME": home})
         costs = list(_beside_replays(dsn, pressed, [*range(2, steps + 2), *range(steps, 0, -1)]))
     table = Table("A move at 80×24", COLUMNS)
     for place, name in enumerate(keys):
@@ -64,7 +50,9 @@ def paints(dsn: str, *, quick: bool) -> Table:
 def _beside_replays(dsn: str, pressed: Iterator[Cost], numbers: list[int]) -> Iterator[tuple[Cost, float]]:
     """Each key, and right after it the milliseconds of replaying the step that it has led to."""
     target = resolve(dsn)
-    replayer = Replayer(target, failed_run(target).run_id)
+    runs = Runs(target)
+    replayer = Replayer(target, runs.find("@failed").run_id)
+    runs.close()
     replayer.at(numbers[0])  # connects
     for cost, number in zip(pressed, numbers, strict=True):
         began = time.perf_counter()

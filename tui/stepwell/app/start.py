@@ -1,6 +1,7 @@
 """From an address to a running app, and from its end to an exit status."""
 
 import codecs
+import gc
 import io
 import sys
 from collections.abc import Iterator
@@ -23,11 +24,18 @@ def run_app(target: Target, address: str | None) -> int:
     """Look at the database first, so that what is wrong is told on a terminal that still scrolls."""
     app = StepwellApp(target, Memory(paths().state), _start(target, address))
     app.on_terminal = True
+    _spare_keys()
     with _written_by_cells(sys.__stderr__):
         status = app.run(mouse=False)
     if app.last_words:
         print(f"stepwell: {clean(app.last_words)}", file=sys.stderr)  # noqa: T201 - the app is over
     return app.return_code or 0 if status is None else status
+
+
+def _spare_keys() -> None:
+    """Have Python look for garbage seldom, and not in what is loaded by now: that held up a key for 50 ms at times."""
+    gc.freeze()
+    gc.set_threshold(10_000)
 
 
 @contextmanager
