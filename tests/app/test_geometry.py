@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from stepwell.app.geometry import NARROW, Geometry, Pane, divide
+from stepwell.app.geometry import NARROW, Geometry, Pane, divide, places
 
 
 def at(
@@ -38,6 +38,20 @@ def test_every_row_and_column_is_given_away_once(pane: Pane, zoomed: bool) -> No
         beside = found.input + found.output + found.state
         assert beside == found.body or (beside == 0 and found.timeline_width == width)
         assert 0 <= found.timeline_width <= width
+
+
+@pytest.mark.parametrize("zoomed", [False, True])
+@pytest.mark.parametrize("pane", Pane)
+def test_the_parts_lie_side_by_side_and_fill_the_screen(pane: Pane, zoomed: bool) -> None:
+    """Whatever is left out."""
+    for width, height, lanes in product((26, 59, 60, 80, 120), (3, 10, 13, 24, 40), (1, 4)):
+        found = places(at(width, height, lanes=lanes, pane=pane, zoomed=zoomed)).values()
+        cells = [
+            (x, y)
+            for left, top, columns, rows in found
+            for x, y in product(range(left, left + columns), range(top, top + rows))
+        ]
+        assert sorted(cells) == list(product(range(width), range(height))), (width, height)
 
 
 def test_what_matters_least_goes_first() -> None:
