@@ -1,7 +1,10 @@
 -- The step itself, the counters that bound its two worlds, and its payloads; of several rows with one number, the first.
 -- A payload that takes more than %(most)s bytes as it is stored, or %(longest)s unpacked, is not read; the last two columns
 -- say how many it takes stored. One of %(surely)s bytes is taken to be short enough unpacked.
-SELECT step.*
+-- With them comes which session of which server this is, and what it sees; NULL on a standby, whose snapshots do not say
+-- all that is in them.
+SELECT step.*, CASE WHEN NOT pg_is_in_recovery() THEN concat_ws(' ', pg_backend_pid(), pg_postmaster_start_time()) END,
+       pg_current_snapshot()::text
 FROM (
     SELECT NULL::text AS agent, NULL::text AS name, NULL::int AS parent_step,
            NULL::timestamptz AS started_at, NULL::timestamptz AS finished_at, NULL::int AS finished_order,

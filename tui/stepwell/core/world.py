@@ -35,6 +35,8 @@ class Replay:
     notes: tuple[str, ...] = ()
     """Retries, reconnections, fallbacks: each in a few words for the status line."""
     rolled_back: bool = True
+    kept: int | None = None
+    """The steps up to this one had been folded by an earlier move, and this one has found their rows unchanged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,20 @@
 """One run, replayed: each move reads steps 1..N in a fresh transaction and rolls it back."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import DictRow
 
 from stepwell.core.heads import Heads
 from stepwell.core.search import first_appearances
 from stepwell.core.state import Folded, StateStep, fold
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, RunHead, StepHead
+from stepwell.core.stretches import number_of, total
 from stepwell.core.world import SHARED, Last, Moment, Replay, World
 from stepwell.errors import NotFoundError
+from stepwell.replay.stretches import STRETCH, Stretches
 from stepwell.replay.values import display_all
 from stepwell.store import reading
 from stepwell.store.connect import Target
@@ -30,11 +31,20 @@ T = TypeVar("T")
 class Replayer:
     """Replays one run over one connection, which is opened when first needed and never left in a transaction.
 
-    Not for several threads at once, except `cancel`. `clock` gives the seconds by which moves are timed.
+    Not for several threads at once, except `cancel`. `clock` gives the seconds by which moves are timed. What a move
+    has folded, in stretches of so many steps, the next one does not fold again where it finds the rows unchanged.
     """
 
-    def __init__(self, target: Target, run_id: UUID, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self,
+        target: Target,
+        run_id: UUID,
+        clock: Callable[[], float] = time.perf_counter,
+        *,
+        stretch: int = STRETCH,
+    ) -> None:
         self.run_id = run_id
+        self._stretches = Stretches(run_id, stretch)
         self._reader = Reader(target)
         self._clock = clock
 
@@ -94,7 +104,9 @@ class Replayer:
         """
         started = self._clock()
         try:
-            (head, parts), report = self._read(lambda c: _read_world(c, self.run_id, number, moment, whole))
+            (head, parts), report = self._read(
+                lambda c: _read_world(c, self.run_id, number, moment, whole, self._stretches)
+            )
         except NotFoundError:
             self.run()  # says so where it is the whole run that is gone
             raise
@@ -116,17 +128,23 @@ class Replayer:
 
 
 def _read_world(
-    connection: psycopg.Connection, run_id: UUID, number: int, moment: Moment, whole: bool
+    connection: psycopg.Connection,
+    run_id: UUID,
+    number: int,
+    moment: Moment,
+    whole: bool,
+    stretches: Stretches,
 ) -> tuple[StepHead, Parts]:
     limits = EVERYTHING if whole else MOVES
-    head, counters, payload = read_step(connection, run_id, number, limits)
+    head, counters, payload, sight = read_step(connection, run_id, number, limits)
     done = moment is Moment.AFTER and not head.in_doubt
     bounds = Bounds(
         through=max(number, counters.started_before or 0) if done else number,
         order=head.finished_order if done else counters.finished_before,
         number=number if done else number - 1,
     )
-    return head, read_parts(connection, run_id, head, payload, bounds, limits)
+    start = stretches.start(connection, sight, bounds, number)
+    return head, read_parts(connection, run_id, head, payload, bounds, limits, start)
 
 
 def _assemble(
@@ -148,36 +166,33 @@ def _assemble(
         states=folded.states,
         set_at=folded.set_at,
         changed=folded.changed,
-        last={row["agent"]: Last(row["response"], row["result"]) for row in answers},
-        running=_others(answers, "running", head.number),
-        tokens_in=_total(row["tokens_in"] for row in answers),
-        tokens_out=_total(row["tokens_out"] for row in answers),
+        last={
+            agent: Last(number_of(of.response), number_of(of.result)) for agent, of in answers.agents.items()
+        },
+        running=_others(answers.running, head.number),
+        tokens_in=total(*(of.tokens_in for of in answers.agents.values())),
+        tokens_out=total(*(of.tokens_out for of in answers.agents.values())),
         clock=(head.finished if moment is Moment.AFTER else head.started) or head.time,
         replay=Replay(
             isolation=report.isolation,
             milliseconds=seconds * 1000,
-            steps=sum(row["steps"] for row in answers),
+            steps=sum(of.steps for of in answers.agents.values()),
             state_steps=folded.count,
-            ordered_by="finish" if any(row["ordered"] for row in answers) else "number",
+            ordered_by="finish" if answers.ordered else "number",
             retries=report.retries,
             notes=tuple(report.notes),
+            kept=answers.kept,
         ),
         previous_prompt=parts.prompt if head.type == LLM_CALL else None,
         next_prompt=parts.prompt if head.type == TOOL_CALL else None,
         previous_reply=parts.reply,
-        unfinished=_others(answers, "unfinished", head.number),
+        unfinished=_others(answers.unfinished, head.number),
         odd=folded.odd,
     )
 
 
-def _others(answers: Sequence[DictRow], column: str, own: int) -> tuple[int, ...]:
-    """The step numbers that this column holds, of all agents."""
-    return tuple(sorted(number for row in answers for number in row[column] or () if number != own))
-
-
-def _total(counts: Iterable[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+def _others(numbers: tuple[int, ...], own: int) -> tuple[int, ...]:
+    return tuple(number for number in numbers if number != own) if own in numbers else numbers
 
 
 def _state_steps(rows: Sequence[StateRow]) -> list[StateStep]:

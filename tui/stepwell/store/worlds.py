@@ -1,5 +1,6 @@
 """What the world of a step is made of, read in two round trips."""
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
@@ -9,6 +10,7 @@ import psycopg
 from psycopg.rows import DictRow, TupleRow, dict_row
 
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, StepHead, Stored
+from stepwell.core.stretches import FROM_THE_BEGINNING, Start, Totals
 from stepwell.core.whole import payload
 from stepwell.errors import NotFoundError
 from stepwell.store.limits import BESIDE, MOVES, Limits
@@ -35,6 +37,20 @@ class Counters(NamedTuple):
     started_before: int | None
 
 
+class Sight(NamedTuple):
+    """What a transaction sees."""
+
+    session: str | None
+    """Which session of which server it is in; None where the snapshot does not tell all."""
+    snapshot: str
+    """`xmin:xmax:` and what was under way."""
+
+    @property
+    def bound(self) -> int:
+        """All transactions before this one are over, and seen."""
+        return int(self.snapshot.partition(":")[0])
+
+
 class StateRow(NamedTuple):
     """A finished state step: the patch that it was given, else the value that it gave."""
 
@@ -47,13 +63,25 @@ class StateRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Answers:
+    """What the finished steps of a world come to, and which others had begun."""
+
+    agents: Mapping[str | None, Totals]
+    running: tuple[int, ...]
+    unfinished: tuple[int, ...]
+    ordered: bool
+    kept: int | None
+    """See `Start.kept`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """What a world shows beside its step, as texts and numbers still to be made sense of."""
 
     payload: Payload
     """Of the step itself, with the steps that its input is put together with."""
     states: list[StateRow]
-    answers: list[Row]
+    answers: Answers
     prompt: Payload | None
     """Of a model call the prompt before it, of a tool call the prompt after it; of the same agent."""
     reply: Payload | None
@@ -62,8 +90,8 @@ class Parts:
 
 def read_step(
     connection: psycopg.Connection, run_id: UUID, number: int, limits: Limits = MOVES
-) -> tuple[StepHead, Counters, Payload]:
-    """One step, and the counters of its row; its input as it is stored.
+) -> tuple[StepHead, Counters, Payload, Sight]:
+    """One step, the counters of its row, its input as it is stored, and what the transaction sees.
 
     A payload beyond the limits is not read. Raises NotFoundError where the run has no such step.
     """
@@ -73,12 +101,13 @@ def read_step(
         ).fetchone()
     if row is None:
         raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
-    *head, finished_before, started_before = row[:-11]
-    given, gave = row[-11:-5], row[-5:]
+    *head, finished_before, started_before = row[:-13]
+    given, gave, sight = row[-13:-7], row[-7:-2], row[-2:]
     return (
         step_head(*head),
         Counters(finished_before, started_before),
         payload([Stored(number, *given)], *gave),
+        Sight(*sight),
     )
 
 
@@ -89,20 +118,24 @@ def read_parts(
     own: Payload,
     bounds: Bounds,
     limits: Limits = MOVES,
+    start: Start = FROM_THE_BEGINNING,
 ) -> Parts:
     """The state steps and answers within `bounds`, the prompt shown with step `head`, and what its input is made of.
 
-    `limits` are for the step's own input, and what it is put together with.
+    `limits` are for the step's own input, and what it is put together with. What is folded before `start` is not
+    folded again.
     """
     inside = {"run_id": run_id, **asdict(bounds)}
     base = own.chain[0].base if own.chain else None
     beside = BESIDE if head.type == TOOL_CALL else MOVES
     step = {"run_id": run_id, "number": head.number, "agent": head.agent, "known": base, **beside._asdict()}
     own_bases = {"run_id": run_id, "number": base, **limits._asdict()}
+    folding = {"after": start.states_after, "states": list(start.states), "here": head.number}
+    counting = {"after": start.after, "loose": list(start.loose), "lasts": list(start.lasts)}
     with _at_once(connection):
         states: psycopg.Cursor[TupleRow] = connection.cursor()
-        states.execute(query("fold_state"), {**inside, "here": head.number}, prepare=False)
-        answers = _send(connection, "fold_answers", inside)
+        states.execute(query("fold_state"), inside | folding, prepare=False)
+        answers = _send(connection, "fold_answers", inside | counting)
         bases = _send(connection, "read_bases", own_bases) if own.chain else None
         prompts = _send(connection, _PROMPTS[head.type], step) if head.type in _PROMPTS else None
         replies = _send(connection, "read_previous_reply", step) if head.type == TOOL_CALL else None
@@ -114,11 +147,25 @@ def read_parts(
     return Parts(
         payload=_whole(own, chain) if own.chain else own,
         states=[StateRow._make(row) for row in states.fetchall()],
-        answers=answers.fetchall(),
+        answers=_answers(start, answers.fetchall()),
         prompt=payload(prompt) if prompt else None,
         reply=Payload(reply["step_number"], None, reply["output"], None, reply["output_exact"])
         if reply
         else None,
+    )
+
+
+def _answers(start: Start, rows: Sequence[Row]) -> Answers:
+    agents = dict(start.agents)
+    for row in rows:
+        totals = Totals(row["steps"], row["response"], row["result"], row["tokens_in"], row["tokens_out"])
+        agents[row["agent"]] = agents.get(row["agent"], Totals()).plus(totals)
+    return Answers(
+        agents,
+        running=tuple(sorted(number for row in rows for number in row["running"] or ())),
+        unfinished=tuple(sorted(number for row in rows for number in row["unfinished"] or ())),
+        ordered=start.ordered or any(row["ordered"] for row in rows),
+        kept=start.kept,
     )
 
 
