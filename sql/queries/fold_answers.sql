@@ -3,7 +3,8 @@
 -- Nothing is sorted: the newest by finishing order is found by packing order and number into one bigint, and the
 -- numbers of those others come in any order.
 -- %(through)s, %(order)s, %(number)s: as in fold_state. %(lasts)s: the last numbers of the stretches of those in %(loose)s,
--- which is what a step is settled by: of several with one number some may be.
+-- which is what a step is settled by: of several with one number some may be. %(any_loose)s: whether there are any, which
+-- the planner would not see.
 SELECT agent,
        count(*) FILTER (WHERE inside) AS steps,
        max(packed) FILTER (WHERE inside AND step_type = 'llm_call') AS response,
@@ -28,7 +29,7 @@ FROM (
         FROM agent_steps
         WHERE run_id = %(run_id)s
           AND (step_number > %(after)s AND step_number <= %(through)s
-               OR step_number = ANY (%(loose)s)
+               OR %(any_loose)s AND step_number = ANY (%(loose)s)
                   AND NOT ((output IS NOT NULL OR error IS NOT NULL) AND coalesce(finished_order, step_number) <= (
                       SELECT min(last) FROM unnest(%(lasts)s::int8[]) AS stretch (last) WHERE last >= step_number
                   )))

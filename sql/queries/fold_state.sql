@@ -2,7 +2,8 @@
 -- Of each only what the fold needs is read: the patch it was given, else the value it gave. Of each scope (an agent, and
 -- the name that marks the shared one) those from the last state on that was recorded whole, if that is before step
 -- %(here)s: what a step changed is told by the state before it.
--- Of the steps up to %(after)s only those in %(states)s are looked at: no other is part of the state.
+-- Of the steps up to %(after)s only those in %(states)s are looked at: no other is part of the state. %(any_states)s:
+-- whether there are any, which the planner would not see.
 -- %(through)s: last step number that had begun; %(order)s: last finished_order in this world, or NULL;
 -- %(number)s: last step number in this world for rows whose finishing order is not recorded.
 WITH absent AS (
@@ -16,7 +17,7 @@ WITH absent AS (
                coalesce(finished_order, step_number) AS place
         FROM agent_steps
         WHERE run_id = %(run_id)s
-          AND (step_number > %(after)s AND step_number <= %(through)s OR step_number = ANY (%(states)s))
+          AND (step_number > %(after)s AND step_number <= %(through)s OR %(any_states)s AND step_number = ANY (%(states)s))
           -- As in its index. A plain AND would have long inputs of other steps read where that index is not used.
           AND CASE WHEN step_type = 'state_update' THEN input #> '{$patch,0,at}' IS NOT NULL END
           AND output IS NOT NULL AND step_number <> %(here)s
@@ -36,7 +37,7 @@ CROSS JOIN LATERAL (
         SELECT CASE WHEN jsonb_typeof(input -> '$patch') = 'array' THEN input - '$patch' = '{}' ELSE false END AS is_patch
     ) AS kind
     WHERE run_id = %(run_id)s
-      AND (step_number > %(after)s AND step_number <= %(through)s OR step_number = ANY (%(states)s))
+      AND (step_number > %(after)s AND step_number <= %(through)s OR %(any_states)s AND step_number = ANY (%(states)s))
       AND step_type = 'state_update' AND output IS NOT NULL
       AND CASE WHEN finished_order IS NULL OR %(order)s::int IS NULL THEN step_number <= %(number)s
                ELSE finished_order <= %(order)s END

@@ -109,6 +109,13 @@ def test_the_status_tells_the_truth_about_the_replay() -> None:
     )
 
 
+def test_the_status_tells_what_was_folded_before() -> None:
+    """And found unchanged by this move."""
+    seen = view(build(run(), calls("abcdefgh")), 4, replay=replace(REPLAY, kept=3))
+    assert "  4-5 3ms  " in status(seen)
+    assert "  folded 4-5 on 1-3 kept (1 state) in 3 ms  " in status(seen, 130)
+
+
 def test_the_status_says_when_it_is_not_serializable() -> None:
     """And why."""
     replay = replace(REPLAY, isolation="REPEATABLE READ READ ONLY", notes=("standby",))

@@ -1,5 +1,8 @@
 """What a move costs: against a bare SERIALIZABLE SELECT of the rows that its fold needs."""
 
+from contextlib import closing
+from statistics import median
+from time import perf_counter
 from uuid import UUID
 
 import psycopg
@@ -80,34 +83,66 @@ def moves(dsn: str, *, quick: bool) -> Table:
         [
             "N",
             "move, ms",
+            "beside a writer, ms",
+            "first move, ms",
             "SELECT of what the fold needs, ms",
             "move against it",
             "SELECT of all payloads, ms",
         ],
     )
-    replayer = Replayer(resolve(dsn), RUN)
-    with psycopg.connect(dsn, prepare_threshold=None) as bare:
+    with (
+        closing(Replayer(resolve(dsn), RUN)) as replayer,
+        psycopg.connect(dsn, prepare_threshold=None) as bare,
+        psycopg.connect(dsn, autocommit=True) as other,
+    ):
         bare.isolation_level = IsolationLevel.SERIALIZABLE
         bare.read_only = True
         for number in sizes:
-            table.rows.append(_row(replayer, bare, number, rounds))
-    replayer.close()
+            first = median(_first(dsn, number) for _ in range(min(rounds, 5)))
+            table.rows.append(_row(replayer, bare, other, number, rounds, first))
     return table
 
 
-def _row(replayer: Replayer, bare: psycopg.Connection, number: int, rounds: int) -> list[str]:
+def _first(dsn: str, number: int) -> float:
+    """Milliseconds of a move over a connection over which nothing was folded yet."""
+    with closing(Replayer(resolve(dsn), RUN)) as replayer:
+        replayer.at(1)
+        began = perf_counter()
+        replayer.at(number)
+        return (perf_counter() - began) * 1000
+
+
+def _row(
+    replayer: Replayer,
+    bare: psycopg.Connection,
+    other: psycopg.Connection,
+    number: int,
+    rounds: int,
+    first: float,
+) -> list[str]:
     def select(*statements: str) -> None:
         for statement in statements:
             bare.execute(statement, [RUN, number]).fetchall()
         bare.rollback()
 
+    def move_beside() -> None:
+        other.execute("SELECT pg_current_xact_id()")  # a commit, so that the rows have to be looked at again
+        replayer.at(number)
+
     times = in_turns(
-        {"move": lambda: replayer.at(number), "fold": lambda: select(STATE_ROWS, LIGHT_COLUMNS)}, rounds
+        {
+            "beside": move_beside,
+            "move": lambda: replayer.at(number),
+            "fold": lambda: select(STATE_ROWS, LIGHT_COLUMNS),
+        },
+        rounds,
     )
     all_payloads = in_turns({"payloads": lambda: select(PAYLOADS)}, min(rounds, 3))["payloads"]
     return [
         f"{number:,}",
         ms(times["move"]),
+        ms(times["beside"]),
+        ms(first),
         ms(times["fold"]),
         ratio(times["move"], times["fold"]),
         ms(all_payloads),

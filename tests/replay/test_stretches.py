@@ -195,12 +195,13 @@ def test_a_whole_state_that_finishes_late_hides_nothing_until_it_does(schema_dsn
     add_step(schema_dsn, 1, "state_update", output={"n": 1}, finished_order=1)
     add_step(schema_dsn, 2, "llm_call", output="hi", finished_order=2)
     add_step(schema_dsn, 3, "state_update", input=late, output=[], finished_order=7)
-    for number in range(4, 8):
+    add_step(schema_dsn, 4, "state_update", output={"m": 4}, finished_order=3)
+    for number in range(5, 8):
         add_step(schema_dsn, number, "llm_call", output="hi", finished_order=number - 1)
     add_step(schema_dsn, 8, "llm_call", output="hi", finished_order=8)
     with replaying(schema_dsn) as replayer:
         worlds = [replayer.at(number) for number in (7, 7, 8)]
-    assert [world.states for world in worlds] == [{None: {"n": 1}}, {None: {"n": 1}}, {None: {"n": 3}}]
+    assert [world.states for world in worlds] == [{None: {"n": 1, "m": 4}}] * 2 + [{None: {"n": 3}}]
     assert [world.running for world in worlds] == [(3,), (3,), ()]
 
 

@@ -10,7 +10,7 @@ from stepwell.core.stretches import BEGINNING, FROM_THE_BEGINNING, Mark, Start, 
 from stepwell.store.stretches import Held, fold_stretches, read_changes, read_shape
 from stepwell.store.worlds import Bounds, Sight
 
-STRETCH = 2000
+STRETCH = 1000
 """Rows: folding so many takes about a millisecond."""
 
 

@@ -130,8 +130,8 @@ def read_parts(
     beside = BESIDE if head.type == TOOL_CALL else MOVES
     step = {"run_id": run_id, "number": head.number, "agent": head.agent, "known": base, **beside._asdict()}
     own_bases = {"run_id": run_id, "number": base, **limits._asdict()}
-    folding = {"after": start.states_after, "states": list(start.states), "here": head.number}
-    counting = {"after": start.after, "loose": list(start.loose), "lasts": list(start.lasts)}
+    folding = _named("states", start.states) | {"after": start.states_after, "here": head.number}
+    counting = _named("loose", start.loose) | {"after": start.after, "lasts": list(start.lasts)}
     with _at_once(connection):
         states: psycopg.Cursor[TupleRow] = connection.cursor()
         states.execute(query("fold_state"), inside | folding, prepare=False)
@@ -153,6 +153,10 @@ def read_parts(
         if reply
         else None,
     )
+
+
+def _named(name: str, numbers: Sequence[int]) -> dict[str, object]:
+    return {name: list(numbers), f"any_{name}": bool(numbers)}
 
 
 def _answers(start: Start, rows: Sequence[Row]) -> Answers:

@@ -95,7 +95,8 @@ def status_line(view: View, width: int) -> Line:
 def _told(view: View, world: World, *, wide: bool) -> list[tuple[int, str]]:
     replay = world.replay
     first = view.timeline.steps.numbers[0]
-    folded = f"{first}-{world.number}"
+    folded = f"{first if replay.kept is None else replay.kept + 1}-{world.number}"
+    kept = "" if replay.kept is None else f" on {first}-{replay.kept} kept"
     ms = f"{replay.milliseconds:.0f}{' ' if wide else ''}ms"
     parts = []
     if world.step.agent and len(view.timeline.outline.by_agent) > 1:
@@ -104,7 +105,9 @@ def _told(view: View, world: World, *, wide: bool) -> list[tuple[int, str]]:
         parts.append((5, clock(world.clock)))
     if world.tokens_in is not None or world.tokens_out is not None:
         parts.append((7, f"{_tokens(world.tokens_in)}+{_tokens(world.tokens_out)} tok"))
-    parts.append((4, f"folded {folded} ({replay.state_steps} state) in {ms}" if wide else f"{folded} {ms}"))
+    parts.append(
+        (4, f"folded {folded}{kept} ({replay.state_steps} state) in {ms}" if wide else f"{folded} {ms}")
+    )
     level = replay.isolation if wide else replay.isolation.partition(" READ ONLY")[0]
     rolled_back = f"{', ' if wide else ' '}rolled back" if replay.rolled_back else ""
     if "SERIALIZABLE" in replay.isolation:
