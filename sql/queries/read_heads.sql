@@ -2,6 +2,7 @@
 -- those in %(numbers)s, and of those in %(unfinished)s the ones that have finished by now.
 -- Numbers are joined in binary, texts in UTF-8 with a byte 0 between them, which no text holds. NULLs are left out:
 -- `known` tells them, two bytes a step. Without %(details)s come no columns that no list of steps on a screen needs.
+-- Without %(repeated)s steps with one number come in any order, and those of an index need not be sorted.
 -- A column that agent_steps lacks resolves to the NULL of `absent`, so a table of eight columns reads as well.
 SELECT count(*) AS steps,
        string_agg(int2send((
@@ -63,6 +64,6 @@ CROSS JOIN LATERAL (
       AND (step_number > %(after)s OR step_number = ANY (%(numbers)s)
            OR (step_number = ANY (%(unfinished)s)
                AND (output IS NOT NULL OR error IS NOT NULL OR finished_at IS NOT NULL)))
-    ORDER BY agent_steps.step_number, agent_steps.id
+    ORDER BY agent_steps.step_number, CASE WHEN %(repeated)s THEN agent_steps.id END
     LIMIT %(limit)s
 ) AS step
