@@ -181,11 +181,10 @@ def test_repeated_numbers_come_in_the_order_in_which_they_were_written(schema_ds
         put(connection, [{"run_id": RUN, "step_number": 2, "step_type": each} for each in ("a", "b", "a")])
         assert [head.type for head in read_heads(connection, RUN)] == ["a", "b", "a"]
         connection.execute("CREATE INDEX by_run ON agent_steps (run_id, step_number)")
-        connection.execute(
-            "UPDATE agent_steps SET step_type = 'first' WHERE id = (SELECT min(id) FROM agent_steps)"
-        )
-        connection.execute("SET enable_seqscan = off")  # an index has the changed row last
-        assert [head.type for head in read_heads(connection, RUN)] == ["first", "b", "a"]
+        row = {"run_id": RUN, "step_number": 2}
+        put(connection, [row | {"id": 3 - place, "step_type": each} for place, each in enumerate("cba")])
+        connection.execute("SET enable_seqscan = off")  # the index has them in the order in which they lie
+        assert [head.type for head in read_heads(connection, RUN)] == ["a", "b", "c"]
 
 
 def test_a_time_at_no_end_is_not_known(schema_dsn: str) -> None:
