@@ -16,6 +16,7 @@ from stepwell.app.screens.runs import RunsScreen
 from stepwell.app.widgets.lines import Lines
 from stepwell.core.steps import RunHead
 from stepwell.store.connect import resolve
+from tests.app.pressing import handled
 from tests.store.rows import NOON, add_run, add_step, run_id
 
 LOOPING, DIED, WELL = run_id(0x7F3A0000), run_id(0xB20C0000), run_id(0x04AA0000)
@@ -94,10 +95,10 @@ def drive(app: App[object], act: Act, size: tuple[int, int] = (80, 24)) -> None:
 
 async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
     """Wait for what another thread or the server brings about; fail after a while."""
-    for _ in range(1000):
-        await pilot.pause(0.01)
+    for _ in range(5000):
+        await pilot.pause(0.002)
         if condition():
-            await pilot.pause()
+            await handled(pilot)
             return
     raise AssertionError("it never came about")
 

@@ -6,6 +6,7 @@ from textual.pilot import Pilot
 
 from stepwell.app.screens.runs import RunsScreen
 from tests.app.listed import ScreenApp, drive, runs_app, text_of, until
+from tests.app.pressing import press_keys
 
 
 class Runs:
@@ -27,8 +28,7 @@ class Runs:
 
     async def press(self, *keys: str) -> None:
         """Press keys and wait until the list that they ask for is there."""
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
+        await press_keys(self.pilot, keys)
         await self.until(lambda: self.screen.loaded)
 
     async def until(self, condition: Callable[[], object]) -> None:

@@ -1,7 +1,6 @@
 """The debugger under a pilot's keys: open a run, press, wait until it has settled, look."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -25,16 +24,7 @@ from stepwell.core.world import Moment
 from stepwell.replay.runs import Runs
 from stepwell.settings import paths
 from stepwell.store.connect import resolve
-
-NAMES = {
-    "%": "percent_sign", "!": "exclamation_mark", "[": "left_square_bracket", "]": "right_square_bracket",
-    ":": "colon", "/": "slash", ".": "full_stop", ";": "semicolon", "'": "apostrophe", "<": "less_than_sign",
-    ">": "greater_than_sign", "?": "question_mark", " ": "space", "@": "at", "+": "plus", "-": "minus",
-}  # fmt: skip
-"""What Textual calls the keys whose character is not their name."""
-PATIENCE = 30.0
-"""Seconds that the slowest machine may take for anything."""
-CHARACTERS = {name: character for character, name in NAMES.items()}
+from tests.app.pressing import NAMES, handled, key
 
 
 def keys(typed: str) -> list[events.Key]:
@@ -45,7 +35,7 @@ def keys(typed: str) -> list[events.Key]:
         end = rest.find(">") if rest[0] == "<" and rest[1:2].isalpha() else -1
         names.append(rest[1:end] if end > 0 else NAMES.get(rest[0], rest[0]))
         rest = rest[end + 1 :] if end > 0 else rest[1:]
-    return [events.Key(name, name if len(name) == 1 else CHARACTERS.get(name)) for name in names]
+    return [key(name) for name in names]
 
 
 class CountingMover(Mover):
@@ -114,14 +104,12 @@ class Debugging:
 
     async def send(self, typed: str) -> None:
         """Press keys and wait for nothing but that they have been dealt with."""
-        for key in keys(typed):
-            # Not by way of the pilot, which after each key waits until the whole machine is idle.
-            self.app.post_message(key)
+        for event in keys(typed):
+            self.app.post_message(event)
             await self._handled()
 
     async def _handled(self) -> None:
-        for _ in range(3):  # from the app to the screen, from there to a widget, and back
-            await self.pilot.pause(0)
+        await handled(self.pilot, rounds=3)  # the app's own keyboard waits for the rest
 
     async def settle(self) -> None:
         await self._handled()
@@ -131,18 +119,20 @@ class Debugging:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what another thread or the server brings about; fail after a while."""
-        await self._wait(condition, "it never came about")
-        await self._handled()
+        for _ in range(5000):
+            if condition():
+                await self._handled()
+                return
+            await self.pilot.pause(0.002)
+        raise AssertionError(f"it never came about; on the screen:\n{self.text}")
 
     async def ended(self) -> None:
         """Wait for the end of the app; not by way of the pilot, which asks what is ending to be idle."""
-        await self._wait(lambda: not self.app.is_running, "it does not end")
-
-    async def _wait(self, condition: Callable[[], object], otherwise: str) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < deadline, f"{otherwise}; on the screen:\n{self.text}"
+        for _ in range(5000):
+            if not self.app.is_running:
+                return
             await asyncio.sleep(0.002)
+        raise AssertionError(f"it does not end; on the screen:\n{self.text}")
 
 
 Act = Callable[[Debugging], Awaitable[None]]

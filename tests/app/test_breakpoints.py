@@ -9,6 +9,7 @@ from stepwell.core.breakpoints import Breakpoint, OnError, OnLap, OnName, OnType
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, RunHead, StepHead
 from stepwell.core.timeline import Timeline, build
 from tests.app.listed import ScreenApp, drive, text_of
+from tests.app.pressing import handled, press_keys
 
 SEARCH, ERRORS = Breakpoint(OnName("search_orders")), Breakpoint(OnError(), enabled=False)
 HOSTILE = "\x1b]52;c;cm0=\x07[b]"
@@ -30,15 +31,15 @@ def managed(points: tuple[Breakpoint, ...], *keys: str, height: int = 24) -> tup
     rows: list[str] = []
 
     async def act(pilot: Pilot[object]) -> None:
-        await pilot.pause()
-        await pilot.press(*keys)
-        await pilot.pause()
+        await handled(pilot)
+        await press_keys(pilot, keys)
+        await handled(pilot)
         rows.extend(text_of(app.screen))
         while app.screen is not app.under_test:
-            await pilot.press("q")
-            await pilot.pause()
-        await pilot.press("q")
-        await pilot.pause()
+            await press_keys(pilot, ["q"])
+            await handled(pilot)
+        await press_keys(pilot, ["q"])
+        await handled(pilot)
 
     drive(app, act, (80, height))
     return rows, app.results[-1]

@@ -14,6 +14,7 @@ from stepwell.errors import DatabaseError
 from stepwell.store.connect import resolve
 from tests.app.listed import fill
 from tests.app.listing_pilot import Runs, on_list
+from tests.app.pressing import press_keys
 from tests.app.recorded import LOOPING
 from tests.app.stepping import Debugging, debug
 
@@ -106,11 +107,11 @@ def test_a_list_that_was_cancelled_leaves_the_filter_that_was_typed_since(
     monkeypatch.setattr(Lister, "cancel", lambda _: blocked.asked.set())
 
     async def act(runs: Runs) -> None:
-        await runs.pilot.press("f")
+        await press_keys(runs.pilot, ["f"])
         await runs.until(blocked.begun.is_set)
-        await runs.pilot.press("ctrl+c")
+        await press_keys(runs.pilot, ["ctrl+c"])
         await runs.until(blocked.asked.is_set)
-        await runs.pilot.press("slash", "7")
+        await press_keys(runs.pilot, ["slash", "7"])
         blocked.let.set()
         await runs.until(lambda: runs.screen.loaded)
         assert runs.screen.listing.shown == ("7", True)

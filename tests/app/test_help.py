@@ -13,6 +13,7 @@ from stepwell.app.panes.help import entries, help_lines, key_name
 from stepwell.app.present import line_cells, line_text
 from stepwell.app.screens.help import HelpScreen
 from tests.app.listed import ScreenApp, drive, text_of
+from tests.app.pressing import handled, press_keys
 
 
 def written(width: int) -> list[str]:
@@ -84,9 +85,9 @@ def opened(keymap: dict[str, str] | None = None, press: tuple[str, ...] = (), he
     async def act(pilot: Pilot[object]) -> None:
         app.set_keymap(keymap or {})
         app.push_screen(HelpScreen("list of runs", keys.RUNS, {}))
-        await pilot.pause()
-        await pilot.press(*press)
-        await pilot.pause()
+        await handled(pilot)
+        await press_keys(pilot, press)
+        await handled(pilot)
         rows.extend(text_of(app.screen))
 
     drive(app, act, (80, height))
@@ -106,7 +107,7 @@ def test_it_opens_at_its_commands_when_it_was_typed_for(width: int) -> None:
     rows: list[str] = []
 
     async def act(pilot: Pilot[object]) -> None:
-        await pilot.pause()
+        await handled(pilot)
         rows.extend(text_of(app.screen))
 
     drive(app, act, (width, 24))

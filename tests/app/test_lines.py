@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from stepwell.app.present import Line, Role, Rows, Span, json_rows, raw
 from stepwell.app.widgets.lines import STRIDE, Lines, Position
+from tests.app.pressing import handled, press_keys
 
 measure = run_path(str(Path(__file__).with_name("paint.py")))["measure"]
 
@@ -66,7 +67,7 @@ def in_app(
     async def run() -> None:
         app = PaneApp()
         async with app.run_test(size=size) as pilot:
-            await pilot.pause()
+            await handled(pilot)
             await check(app, pilot)
 
     asyncio.run(run())
@@ -97,7 +98,7 @@ def test_without_colours_rows_are_painted_and_marked_all_the_same() -> None:
 def test_every_row_is_as_wide_as_the_pane_and_has_a_style() -> None:
     async def check(app: PaneApp, pilot: Pilot[None]) -> None:
         app.pane.show([(Span("漢字" * 30, Role.KEY),), (Span("x" + "漢字" * 30),), (Span("short"),)])
-        await pilot.pause()
+        await handled(pilot)
         for row in range(app.pane.size.height):
             line = app.pane.render_line(row)
             assert line.cell_length == 40
@@ -119,7 +120,7 @@ def test_a_document_opens_at_its_start_line_and_scrolls_to_both_ends() -> None:
         pane.move_home()
         assert shown(pane)[0] == "line 0"
         pane.move_end()
-        await pilot.pause()
+        await handled(pilot)
         assert shown(pane)[-1] == "line 24"
         assert app.positions[-1] == Position(16, 25, 25, True)
 
@@ -135,8 +136,8 @@ def test_the_end_of_a_long_document_is_reached_in_strides() -> None:
         assert not pane.position.complete
         pane.move_end()
         while not pane.position.complete:
-            await pilot.pause()
-        await pilot.pause()
+            await handled(pilot)
+        await handled(pilot)
         assert shown(pane)[-1] == f'{{"number": {STRIDE * 3 - 1}}}]'.rjust(len(shown(pane)[-1]))
 
     in_app(check)
@@ -148,7 +149,7 @@ def test_another_move_calls_the_search_for_the_end_off() -> None:
         pane.show(Rows(json_rows(json.dumps(["ab cd"] * 20_000), 40)))
         pane.move_end()
         pane.move_lines(1)
-        await pilot.pause()
+        await handled(pilot)
         assert pane.position.first == 2
         assert not pane.position.complete
 
@@ -161,11 +162,11 @@ def test_a_resize_makes_the_content_anew_and_pads_what_was_given() -> None:
         pane.fill(lambda width, _: raw("x" * 60, width))
         assert shown(pane)[:3] == ["x" * 40, "x" * 20, ""]
         await pilot.resize_terminal(60, 5)
-        await pilot.pause()
+        await handled(pilot)
         assert shown(pane) == ["x" * 60, "", "", "", ""]
         pane.show([(Span("given".ljust(60)),)])
         await pilot.resize_terminal(30, 8)
-        await pilot.pause()
+        await handled(pilot)
         assert shown(pane) == ["given", *[""] * 7]
         assert pane.render_line(0).cell_length == 30
 
@@ -174,7 +175,7 @@ def test_a_resize_makes_the_content_anew_and_pads_what_was_given() -> None:
 
 def test_the_terminals_own_cursor_stands_on_the_current_row() -> None:
     async def check(app: PaneApp, pilot: Pilot[None]) -> None:
-        await pilot.press("c", "c")
+        await press_keys(pilot, ["c", "c"])
         assert app.cursor_position == Offset(0, 2)
         marked = app.pane.render_line(2)
         assert all(segment.style and segment.style.reverse for segment in marked)

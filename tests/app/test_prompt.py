@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 from stepwell.app.widgets.lines import Lines
 from stepwell.app.widgets.prompt import MAX_LENGTH, Prompt
 from tests.app.listed import Act, drive
+from tests.app.pressing import handled, press_keys
 
 HOSTILE = "\x1b]52;c;cm0=\x07[red]\u202ed\x00[/x"
 
@@ -52,9 +53,9 @@ def typed(keys: list[str], text: str = "", history: tuple[str, ...] = ()) -> lis
 
     async def act(pilot: Pilot[object]) -> None:
         app.prompt.open("filter", "/", text, history)
-        await pilot.pause()
-        await pilot.press(*keys)
-        await pilot.pause()
+        await handled(pilot)
+        await press_keys(pilot, keys)
+        await handled(pilot)
 
     drive(app, act)
     return app.told
@@ -106,7 +107,7 @@ def test_hidden_it_takes_no_key_and_no_row() -> None:
         assert app.focused is None
         assert app.query_one(Lines).size.height == 6
         app.prompt.open("filter", "/")
-        await pilot.pause()
+        await handled(pilot)
         assert app.query_one(Lines).size.height == 6
         assert (app.prompt.region.y, app.prompt.region.height) == (5, 1)
 
@@ -119,12 +120,14 @@ def test_up_finds_earlier_lines_of_its_kind_and_down_comes_back() -> None:
     async def act(pilot: Pilot[object]) -> None:
         for kind, line in (("command", "17"), ("search", "lamp"), ("command", "50%"), ("command", "17")):
             app.prompt.open(kind, ":")
-            await pilot.press(*line.replace("%", ""), *(["percent_sign"] if "%" in line else []), "enter")
+            await press_keys(
+                pilot, [*line.replace("%", ""), *(["percent_sign"] if "%" in line else []), "enter"]
+            )
         app.prompt.open("command", ":")
-        await pilot.press("9", "up", "up", "up", "down", "enter")
+        await press_keys(pilot, ["9", "up", "up", "up", "down", "enter"])
         app.prompt.open("command", ":")
-        await pilot.press("9", "up", "down", "enter")
-        await pilot.pause()
+        await press_keys(pilot, ["9", "up", "down", "enter"])
+        await handled(pilot)
 
     drive(app, act)
     assert [told[2] for told in app.told if told[0] == "submitted"][-2:] == ["17", "9"]
@@ -139,12 +142,12 @@ def test_what_is_pasted_is_one_clean_line_and_never_markup() -> None:
 
     async def act(pilot: Pilot[object]) -> None:
         app.prompt.open("search", "/")
-        await pilot.pause()
+        await handled(pilot)
         assert app.focused is not None
         app.focused.post_message(events.Paste(f"\n\n{HOSTILE}\nsecond line"))
-        await pilot.pause()
-        await pilot.press("x", "enter")
-        await pilot.pause()
+        await handled(pilot)
+        await press_keys(pilot, ["x", "enter"])
+        await handled(pilot)
 
     drive(app, act)
     assert app.told[-1] == ("submitted", "search", r"\x1b]52;c;cm0=\x07[red]\u202ed\x00[/xx")
@@ -155,12 +158,12 @@ def test_a_paste_of_megabytes_is_cut() -> None:
 
     async def act(pilot: Pilot[object]) -> None:
         app.prompt.open("search", "/")
-        await pilot.pause()
+        await handled(pilot)
         assert app.focused is not None
         app.focused.post_message(events.Paste("\x1b" * 10_000_000))
-        await pilot.pause()
-        await pilot.press("enter")
-        await pilot.pause()
+        await handled(pilot)
+        await press_keys(pilot, ["enter"])
+        await handled(pilot)
 
     drive(app, act)
     assert len(app.told[-1][2]) == MAX_LENGTH
@@ -171,7 +174,7 @@ def test_hostile_text_and_prefix_are_cleaned_when_it_is_opened() -> None:
 
     async def act(pilot: Pilot[object]) -> None:
         app.prompt.open("search", f"{HOSTILE}: ", HOSTILE)
-        await pilot.pause()
+        await handled(pilot)
         written = "".join(strip.text for strip in app.screen._compositor.render_strips())
         assert r"\x1b]52" in written
         assert written.replace("\n", "").isprintable()
@@ -184,7 +187,7 @@ def test_a_line_longer_than_forty_columns_keeps_its_end_in_view() -> None:
 
     async def act(pilot: Pilot[object]) -> None:
         app.prompt.open("search", "/", "a" * 60 + "the end")
-        await pilot.pause()
+        await handled(pilot)
         row = app.screen._compositor.render_strips()[-1].text
         assert row.startswith("/aaa")
         assert row.rstrip().endswith("the end")

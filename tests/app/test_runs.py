@@ -14,6 +14,7 @@ from tests.app.listed import (
     text_of,
 )
 from tests.app.listing_pilot import Runs, on_list
+from tests.app.pressing import handled
 from tests.store.rows import add_run, run_id
 
 HOSTILE = "\x1b]52;c;cm0=\x07\u202e[/b]"
@@ -178,7 +179,7 @@ def test_what_a_key_came_to_is_said_until_the_next_key(schema_dsn: str) -> None:
 def test_colon_help_opens_at_the_commands(schema_dsn: str) -> None:
     async def act(runs: Runs) -> None:
         await runs.press("colon", *"help", "enter")
-        await runs.pilot.pause()
+        await handled(runs.pilot)
         assert isinstance(runs.app.screen, HelpScreen)
         assert [":quit", "leave", "Stepwell"] in [row.split() for row in text_of(runs.app.screen)]
 
@@ -289,7 +290,7 @@ def test_a_resize_keeps_the_selection_in_view(schema_dsn: str) -> None:
     async def act(runs: Runs) -> None:
         await runs.press(*["j"] * 12)
         await runs.pilot.resize_terminal(80, 12)
-        await runs.pilot.pause()
+        await handled(runs.pilot)
         assert any(row.startswith(">  ok       agent-28") for row in runs.rows)
 
     on_list(schema_dsn, act)

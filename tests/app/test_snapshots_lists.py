@@ -12,6 +12,7 @@ from stepwell.app.screens.help import HelpScreen
 from stepwell.app.screens.runs import RunsScreen
 from stepwell.core.breakpoints import Breakpoint, OnError, OnLap, OnName
 from tests.app.listed import ScreenApp, fill, runs_app, until
+from tests.app.pressing import press_keys
 from tests.app.test_breakpoints import timeline
 
 Compare = Callable[..., bool]
@@ -32,7 +33,7 @@ def loaded(*press: str) -> Callable[[Pilot[object]], Awaitable[None]]:
         screen = app.under_test
         assert isinstance(screen, RunsScreen)
         await until(pilot, lambda: screen.loaded and screen.listing.where)
-        await pilot.press(*press)
+        await press_keys(pilot, press)
         await until(pilot, lambda: screen.loaded)
         if screen.is_current:
             screen.show(replace(screen.listing, where="agents@db1", milliseconds=41, caution=""))
