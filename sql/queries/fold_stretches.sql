@@ -5,7 +5,7 @@ WITH RECURSIVE stretch AS (
     SELECT NULL::int8 AS after, %(after)s::int8 AS last
     UNION ALL
     SELECT last, (
-        SELECT step_number::int8
+        SELECT step_number::int8 AS number -- under the column's name it would be what is sorted by, and no index do it
         FROM agent_steps
         WHERE run_id = %(run_id)s AND step_number > last AND step_number <= %(through)s
         ORDER BY step_number

@@ -40,6 +40,7 @@ def begin(
     local = {
         "lock_timeout": _narrower(LOCK_TIMEOUT_MS, session.lock_ms),
         "idle_in_transaction_session_timeout": _narrower(IDLE_TIMEOUT_MS, session.idle_ms),
+        "jit": 0,  # compiling a statement takes longer than any of ours
     }
     if session.watches:
         local |= {"client_connection_check_interval": CLIENT_CHECK_MS, "tcp_user_timeout": CLIENT_TIMEOUT_MS}
