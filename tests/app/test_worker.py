@@ -1,6 +1,7 @@
 """The background thread of a screen: one job at a time, the newest of each kind, and failures told."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, Queue
@@ -84,6 +85,16 @@ def test_a_failure_is_told_and_the_next_job_done() -> None:
         assert what(posted) == "well"
 
 
+def test_it_is_busy_until_what_a_job_came_to_is_posted() -> None:
+    """Who waits for it to be idle has been told by then."""
+    seen: Queue[bool] = Queue()
+    worker = Worker(lambda _: seen.put(worker.busy), lambda: None)
+    worker.start()
+    worker.submit("move", lambda: Done("well"))
+    assert seen.get(timeout=WAIT)
+    worker.stop()
+
+
 def test_nothing_new_is_not_posted() -> None:
     """A job may return None."""
     with working() as (worker, posted):
@@ -106,8 +117,9 @@ def test_a_worker_without_an_interval_sleeps_until_it_is_needed() -> None:
     with working(lambda: Done("idle")) as (worker, posted):
         worker.submit("move", lambda: Done("move"))
         assert what(posted) == "move"
+        while worker.busy:  # until what it came to has been posted
+            time.sleep(0.001)
         assert posted.empty()
-        assert not worker.busy
 
 
 def test_stopping_closes_in_the_worker_own_thread() -> None:

@@ -40,12 +40,11 @@ class Worker:
         self._newest: dict[str, int] = {}
         """The number of the newest job of each kind; 0 once nobody wants to know what it comes to."""
         self._last = self._under_way = 0
-        """Numbers of jobs."""
+        """Numbers of jobs; one is under way until what it came to is posted, so that who waits for it sees that."""
         self._cancelling = threading.Lock()
         """Held by who cancels a job, so that the next does not begin meanwhile."""
         self._wake = threading.Condition()
         self._stopped = False
-        self._working = False
         self._turn = threading.Lock()
         """Held by a job under way, and by who lets no job begin."""
         self._resting = False
@@ -80,9 +79,7 @@ class Worker:
     def current(self) -> int:
         """The number of the job under way, else of the next one; 0 for none."""
         with self._wake:
-            if self._working:
-                return self._under_way
-            return next((number for number, _ in self._waiting.values()), 0)
+            return self._under_way or next((number for number, _ in self._waiting.values()), 0)
 
     def cancel(self, number: int, cancel: Callable[[], None]) -> None:
         """Call `cancel`, which may take a while, if job `number` is under way; no other begins meanwhile."""
@@ -115,7 +112,7 @@ class Worker:
     @property
     def busy(self) -> bool:
         """Whether a job is under way or waits."""
-        return self._working or bool(self._waiting)
+        return bool(self._under_way or self._waiting)
 
     def stop(self, timeout: float = 2.0) -> None:
         """End the thread after the job under way, wait for it at most `timeout` seconds."""
@@ -132,7 +129,6 @@ class Worker:
             while (taken := self._take()) is not None:
                 with self._turn:
                     message = self._do(*taken)
-                self._working = False
                 if message is not None and not self._stopped:
                     self._post(message)
                 with self._cancelling:
@@ -152,17 +148,17 @@ class Worker:
             if not self._waiting and not self._stopped:
                 interval = self._interval() if self._idle else None
                 if not self._wake.wait(interval) and self._idle:
-                    return self._begin("idle", self._number("idle"), self._idle)
+                    self._under_way = self._number("idle")
+                    return "idle", self._under_way, self._idle
             while not self._waiting and not self._stopped:
                 self._wake.wait()
             if self._stopped:
                 return None
             kind = next(iter(self._waiting))
-            return self._begin(kind, *self._waiting.pop(kind))
-
-    def _begin(self, kind: str, number: int, job: Job) -> tuple[str, int, Job]:
-        self._working, self._under_way = True, number
-        return kind, number, job
+            # First under way and only then waiting no more, so that it never looks as if nothing were to do.
+            self._under_way, job = self._waiting[kind]
+            del self._waiting[kind]
+            return kind, self._under_way, job
 
     @staticmethod
     def _do(kind: str, number: int, job: Job) -> Message | None:
