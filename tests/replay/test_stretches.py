@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 import stepwell
 from stepwell.core.world import Last, Moment
 from stepwell.replay import Replayer
+from stepwell.replay.stretches import Stretches
 from stepwell.store.connect import resolve
 from tests.replay.hand_made import BARE, NUMBERS, Deed, Hands, Row, deeds, moves, recorded, rows, told
 from tests.replay.rows import RUN, add_step, bare_table
 
 NEVER = 10**9
-"""A stretch is never as long as this, so that each move folds all: the full replay."""
+"""A run never has so many steps, so that each move folds all: the full replay."""
 FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 MANY = settings(FEW, max_examples=250)
 
@@ -38,8 +39,10 @@ def follow(dsn: str, reader_dsn: str, run: Run, done: Moves, stretch: int) -> in
     with (
         psycopg.connect(dsn, autocommit=True) as quick,
         psycopg.connect(dsn) as slow,
-        closing(Replayer(resolve(reader_dsn), RUN, stretch=stretch)) as replayer,
-        closing(Replayer(resolve(reader_dsn), RUN, stretch=NEVER)) as full,
+        closing(
+            Replayer(resolve(reader_dsn), RUN, stretches=Stretches(RUN, every=stretch, least=0))
+        ) as replayer,
+        closing(Replayer(resolve(reader_dsn), RUN, stretches=Stretches(RUN, least=NEVER))) as full,
     ):
         hands = Hands(quick, slow)
         hands.begin(run)
@@ -90,7 +93,7 @@ def make(dsn: str, count: int = 6) -> None:
 
 @contextmanager
 def replaying(dsn: str, stretch: int = 2) -> Iterator[Replayer]:
-    with closing(Replayer(resolve(dsn), RUN, stretch=stretch)) as replayer:
+    with closing(Replayer(resolve(dsn), RUN, stretches=Stretches(RUN, every=stretch, least=0))) as replayer:
         yield replayer
 
 
@@ -223,7 +226,13 @@ def test_of_a_standby_nothing_is_kept(standby: Any) -> None:
     for number in range(1, 7):
         add_step(dsn, number, "llm_call", output="hi", run_id=run_id)
     standby.catch_up()
-    with closing(Replayer(resolve(standby.replica.conninfo("postgres")), run_id, stretch=2)) as replayer:
+    with closing(
+        Replayer(
+            resolve(standby.replica.conninfo("postgres")),
+            run_id,
+            stretches=Stretches(run_id, every=2, least=0),
+        )
+    ) as replayer:
         assert [replayer.at(6).replay.kept for _ in range(2)] == [None, None]
 
 
@@ -240,11 +249,15 @@ def test_a_run_that_is_being_recorded(schema_dsn: str) -> None:
                     own.tool(time.sleep, sleepy.random() / 200)
                     own.state({"count": count})
 
-            with closing(Replayer(resolve(schema_dsn), uid, stretch=3)) as replayer:
+            with closing(
+                Replayer(resolve(schema_dsn), uid, stretches=Stretches(uid, every=3, least=0))
+            ) as replayer:
                 done = [threads.submit(work, agent) for agent in range(6)]
                 while not all(each.done() for each in done):
                     if numbers := replayer.heads().numbers:
                         replayer.at(numbers[-1])
-                with closing(Replayer(resolve(schema_dsn), uid, stretch=NEVER)) as full:
+                with closing(
+                    Replayer(resolve(schema_dsn), uid, stretches=Stretches(uid, least=NEVER))
+                ) as full:
                     for number in full.heads().numbers:
                         assert told(replayer.at(number)) == told(full.at(number))

@@ -14,7 +14,7 @@ from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, RunHead, StepHead
 from stepwell.core.stretches import number_of, total
 from stepwell.core.world import SHARED, Last, Moment, Replay, World
 from stepwell.errors import NotFoundError
-from stepwell.replay.stretches import STRETCH, Stretches
+from stepwell.replay.stretches import Stretches
 from stepwell.replay.values import display_all
 from stepwell.store import reading
 from stepwell.store.connect import Target
@@ -41,10 +41,10 @@ class Replayer:
         run_id: UUID,
         clock: Callable[[], float] = time.perf_counter,
         *,
-        stretch: int = STRETCH,
+        stretches: Stretches | None = None,
     ) -> None:
         self.run_id = run_id
-        self._stretches = Stretches(run_id, stretch)
+        self._stretches = stretches or Stretches(run_id)
         self._reader = Reader(target)
         self._clock = clock
 

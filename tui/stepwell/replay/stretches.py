@@ -12,6 +12,8 @@ from stepwell.store.worlds import Bounds, Sight
 
 STRETCH = 1000
 """Rows: folding so many takes about a millisecond."""
+LEAST = 4000
+"""Steps: to look whether the rows of fewer are the same takes as long as to fold them."""
 
 
 class Stretches:
@@ -22,9 +24,10 @@ class Stretches:
     changed, added or deleted. Where that does not hold, or cannot be told, they are folded again.
     """
 
-    def __init__(self, run_id: UUID, every: int = STRETCH) -> None:
+    def __init__(self, run_id: UUID, *, every: int = STRETCH, least: int = LEAST) -> None:
+        """`every`: rows of a stretch. Of fewer steps than `least` none is kept."""
         self._run_id = run_id
-        self._every = every
+        self._every, self._least = every, least
         self._session: str | None = None
         self._shape: str | None = None
         self._tellable = True
@@ -34,14 +37,13 @@ class Stretches:
 
     def start(self, connection: psycopg.Connection, sight: Sight, bounds: Bounds, here: int) -> Start:
         """Where the fold of a world of step `here` begins. Raises what psycopg raises."""
-        if sight.session is None:
+        through = min(bounds.number, here - 1, bounds.number if bounds.order is None else bounds.order)
+        if sight.session is None or through < self._least:
             return FROM_THE_BEGINNING
-        if (
-            sight.session != self._session
-        ):  # of perhaps another server, where the same numbers mean other transactions
+        if sight.session != self._session:
+            # Of another server, perhaps, where the same numbers mean other transactions.
             self._forget()
             self._session, self._tellable = sight.session, True
-        through = min(bounds.number, here - 1, bounds.number if bounds.order is None else bounds.order)
         mark = Mark(sight.snapshot, sight.bound)
         self._check(connection, mark, through)
         kept = len(self._before(through))
