@@ -64,7 +64,9 @@ def cancelled_then(dsn: str, blocked_by: str, typed: str) -> str:
         await debugger.until(blocked.asked.is_set)
         await debugger.send(typed)
         blocked.let.set()
-        await debugger.until(lambda: not debugger.screen.worker.busy)
+        await debugger.until(
+            lambda: not debugger.screen.worker.busy and not (debugger.view.busy and debugger.view.stale)
+        )
         told.append(debugger.status)
 
     debug(dsn, LOOPING, act, step=17, mover=BlockedMover(dsn, blocked))

@@ -32,9 +32,9 @@ def loaded(*press: str) -> Callable[[Pilot[object]], Awaitable[None]]:
         assert isinstance(app, ScreenApp)
         screen = app.under_test
         assert isinstance(screen, RunsScreen)
-        await until(pilot, lambda: screen.loaded and screen.listing.where)
+        await until(pilot, lambda: screen.loaded and screen.listing.where and not screen.worker.busy)
         await press_keys(pilot, press)
-        await until(pilot, lambda: screen.loaded)
+        await until(pilot, lambda: screen.loaded and not screen.worker.busy)
         if screen.is_current:
             screen.show(replace(screen.listing, where="agents@db1", milliseconds=41, caution=""))
         await pilot.pause()
