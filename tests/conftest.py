@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Iterator
@@ -31,6 +32,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=os.environ.get("STEPWELL_TEST_DSN"),
         help="superuser conninfo of the Postgres to test on (STEPWELL_TEST_DSN); default: a temporary one",
     )
+
+
+def pytest_configure() -> None:
+    """A shell that starts the suite in the background has it ignore interrupts, and all that it starts with it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
