@@ -25,10 +25,28 @@ def test_errors_and_doubts_show_themselves() -> None:
     assert strip("La!?", status="running") == "#T!~"
 
 
-def test_a_grouped_cell_shows_its_worst_mark_or_its_commonest_letter() -> None:
+def test_a_grouped_cell_shows_its_worst_mark() -> None:
     assert strip("LLLLabLLL?!L", 4) == "#TL!"
     assert strip("LLLabLLLLL?L", 4) == "#TL?"
     assert strip("LLLabLLLL?LL", 4, status="running") == "#TL~"
+
+
+def test_a_grouped_cell_shows_the_kind_that_is_rarest_in_the_run() -> None:
+    rare = "aS" * 50 + "L" + "aS" * 50
+    assert strip(rare, 8) == "#tttlttt"
+    assert strip("L" * 40 + "a" + "L" * 40, 9) == "#LLLTLLLL"
+
+
+def test_a_grouped_cell_is_small_where_all_of_that_kind_are_further_laps() -> None:
+    assert strip("LSLSLSLS" + "Lb" * 16, 10) == "#SLlllllll"
+
+
+@given(st.integers(900, 1100), st.integers(20, 80))
+def test_an_even_run_looks_even_wherever_the_borders_of_cells_fall(steps: int, width: int) -> None:
+    even = [replace(step, call_hash=None) for step in script("LaSaSaSaSaS" * 100)][:steps]
+    assert build(run(), even).strip(width) == "#" + "L" * (width - 1)
+    plain = [replace(step, call_hash=None) for step in script("aS" * 550)][:steps]
+    assert build(run(), plain).strip(width) == "#" + "T" * (width - 1)
 
 
 def test_the_cursor_covers_any_mark() -> None:

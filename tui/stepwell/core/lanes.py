@@ -1,4 +1,4 @@
-"""A whole run in a line or a few: a cell a step, or the worst of several steps."""
+"""A whole run in a line or a few: a cell a step, or what matters most of several steps."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,6 +7,10 @@ from stepwell.core.outline import ERROR, IN_DOUBT, RUNNING, Outline
 from stepwell.core.spans import EMPTY, SPAN
 
 CURSOR = "#"
+_KINDS = "LTS"
+"""Model calls, tool calls, changes of the state: of kinds that are about as frequent the first is shown."""
+_FREQUENT = 6
+"""A kind that at least every sixth step is of is not rare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +24,8 @@ class Lane:
 def draw_strip(outline: Outline, cursor: int, width: int) -> str:
     """One cell a step, `min(steps, width)` cells: a letter, `!` `?` `~`, or `#` for the cursor.
 
-    Where there are more steps than cells, a cell shows the worst mark of its steps, else their most
-    frequent letter.
+    Where there are more steps than cells, a cell shows the worst mark of its steps, else that kind of theirs
+    which is rarest in the run; it is small where all of that kind are further laps.
     """
     cells = _drawn(outline, "strip", width, lambda: outline.marks)
     return _with_cursor(cells, cursor, len(outline.steps))
@@ -63,20 +67,28 @@ def _with_cursor(cells: str, cursor: int, steps: int) -> str:
 
 def _cells(marks: str, width: int) -> Iterator[str]:
     count = min(len(marks), max(width, 0))
+    if count == len(marks):
+        yield from marks
+        return
+    order = _order(marks)
     for cell in range(count):
         begin, end = cell * len(marks) // count, (cell + 1) * len(marks) // count
-        yield _worst(marks[begin:end])
+        group = marks[begin:end]
+        yield next(mark for mark in order if mark in group)
 
 
-def _worst(marks: str) -> str:
-    if len(marks) == 1:
-        return marks
-    for mark in (ERROR, IN_DOUBT, RUNNING):
-        if mark in marks:
-            return mark
-    letters = sorted(
-        set(marks) - {EMPTY, SPAN}, key=lambda letter: (-marks.count(letter), marks.index(letter))
-    )
-    if letters:
-        return letters[0]
-    return SPAN if SPAN in marks else EMPTY
+def _order(marks: str) -> list[str]:
+    """The marks that there are, what a cell shows first in front.
+
+    The most frequent one of each cell would change with where its borders happen to fall, and show phases where
+    there are none. How rare a kind is counts in powers of two only, so that a run that grows keeps its look.
+    """
+    large = marks.upper()
+
+    def rank(kind: str) -> tuple[int, int, str]:
+        rarity = (len(large) // (_FREQUENT * large.count(kind))).bit_length()
+        return -rarity, _KINDS.find(kind) % (len(_KINDS) + 1), kind
+
+    kinds = sorted(set(large) - {ERROR, IN_DOUBT, RUNNING, SPAN, EMPTY}, key=rank)
+    letters = dict.fromkeys(mark for kind in kinds for mark in (kind, kind.lower()))
+    return [ERROR, IN_DOUBT, RUNNING, *letters, SPAN, EMPTY]
