@@ -10,14 +10,20 @@ from textual.screen import Screen
 from stepwell.app import keys
 from stepwell.app.commandline import COMMANDS
 from stepwell.app.panes.help import entries, help_lines, key_name
+from stepwell.app.panes.signs import SIGNS
+from stepwell.app.panes.timeline import CUT, HERE
 from stepwell.app.present import line_cells, line_text
 from stepwell.app.screens.help import HelpScreen
+from stepwell.core.lanes import CURSOR
+from stepwell.core.outline import ERROR, IN_DOUBT, RUNNING
+from stepwell.core.spans import EMPTY, SPAN
+from stepwell.core.timeline import BREAKPOINT, WRITTEN
 from tests.app.listed import ScreenApp, drive, text_of
 from tests.app.pressing import handled, press_keys
 
 
 def written(width: int) -> list[str]:
-    return [line_text(line) for line in help_lines(entries(keys.DEBUGGER), COMMANDS, width)]
+    return [line_text(line) for line in help_lines(entries(keys.DEBUGGER), COMMANDS, width, SIGNS)]
 
 
 @pytest.mark.parametrize(
@@ -49,8 +55,20 @@ def test_every_binding_and_command_has_its_line_and_no_line_is_too_long(width: i
         assert entry.description.split()[0] in words
     for name in COMMANDS:
         assert f":{name}" in text
-    for line in help_lines(entries(keys.DEBUGGER), COMMANDS, width):
+    for line in help_lines(entries(keys.DEBUGGER), COMMANDS, width, SIGNS):
         assert line_cells(line) <= width
+
+
+def test_every_sign_that_a_screen_shows_is_told_of_in_ascii() -> None:
+    """At the end, after the keys; no sign is cut."""
+    text = "\n".join(written(80))
+    assert text.isascii()
+    for flag in (BREAKPOINT, ERROR, IN_DOUBT, RUNNING, WRITTEN, CUT, HERE):
+        assert any(flag in sign.split() for sign in SIGNS["Signs of a step"])
+    for cell in (CURSOR, SPAN, EMPTY):
+        assert any(cell in sign.split() for sign in SIGNS["Signs in the strip"])
+    for sign in (sign for of in SIGNS.values() for sign in of):
+        assert f" {sign} " in text[text.index("Commands") :]
 
 
 def test_every_binding_says_what_it_does() -> None:
@@ -103,7 +121,7 @@ def test_it_names_its_screen_and_where_one_is_in_it() -> None:
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_it_opens_at_its_commands_when_it_was_typed_for(width: int) -> None:
     """All of them are in view then, at any width."""
-    app = ScreenApp(HelpScreen("debugger", keys.DEBUGGER, at="Commands"))
+    app = ScreenApp(HelpScreen("debugger", keys.DEBUGGER, at="Commands", signs=SIGNS))
     rows: list[str] = []
 
     async def act(pilot: Pilot[object]) -> None:

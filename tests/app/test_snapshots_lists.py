@@ -7,6 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from stepwell.app import keys
+from stepwell.app.panes.signs import SIGNS
 from stepwell.app.screens.breakpoints import BreakpointsScreen
 from stepwell.app.screens.help import HelpScreen
 from stepwell.app.screens.runs import RunsScreen
@@ -73,7 +74,13 @@ def test_no_runs(snap_compare: Compare, schema_dsn: str) -> None:
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
 def test_help_of_the_debugger(snap_compare: Compare, size: tuple[int, int]) -> None:
     """Every key by what it is for: one column, or two where there is room."""
-    assert snap_compare(ScreenApp(HelpScreen("debugger", keys.DEBUGGER)), terminal_size=size)
+    assert snap_compare(ScreenApp(HelpScreen("debugger", keys.DEBUGGER, signs=SIGNS)), terminal_size=size)
+
+
+def test_what_the_signs_mean(snap_compare: Compare) -> None:
+    """At the end of the help, in words."""
+    app = ScreenApp(HelpScreen("debugger", keys.DEBUGGER, signs=SIGNS))
+    assert snap_compare(app, terminal_size=SMALL, press=["G"])
 
 
 def test_help_without_colours(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ GROUPS = {
 NAMES = {
     "pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "slash": "/", "delete": "Del",
 }  # fmt: skip
+NO_SIGNS: Mapping[str, Mapping[str, str]] = {}
 TWO_COLUMNS = 110
 _KEYS, _DESCRIPTION, _LEAST_MORE = 17, 24, 30
 
@@ -67,8 +68,13 @@ def _group(action: str) -> str:
     return next((heading for heading, names in GROUPS.items() if name in names), "More")
 
 
-def help_lines(found: Sequence[Entry], commands: Mapping[str, str], width: int) -> list[Line]:
-    """Everything, at most `width` cells wide; side by side where there is room."""
+def help_lines(
+    found: Sequence[Entry],
+    commands: Mapping[str, str],
+    width: int,
+    signs: Mapping[str, Mapping[str, str]] = NO_SIGNS,
+) -> list[Line]:
+    """Everything, at most `width` cells wide; side by side where there is room. `signs` stand by heading."""
     columns = 2 if width >= TWO_COLUMNS else 1
     room = (width - 2) // columns if columns == 2 else width
     sections = [
@@ -76,7 +82,11 @@ def help_lines(found: Sequence[Entry], commands: Mapping[str, str], width: int) 
         for heading in (*GROUPS, "More")
     ]
     typed = [Entry(f":{name}", "", text) for name, text in commands.items()]
-    sections = [section for section in (*sections, _section("Commands", typed, room)) if section]
+    legend = [
+        _section(heading, [Entry(sign, "", text) for sign, text in of.items()], room)
+        for heading, of in signs.items()
+    ]
+    sections = [section for section in (*sections, _section("Commands", typed, room), *legend) if section]
     if columns == 1:
         return [line for section in sections for line in section]
     return _beside(sections, room)

@@ -20,6 +20,7 @@ from stepwell.app.mover import Mover
 from stepwell.app.moving import MOVES
 from stepwell.app.pager import page
 from stepwell.app.pane_text import address_text, is_long, pane_lines, value_text
+from stepwell.app.panes.signs import SIGNS
 from stepwell.app.pending import Answer, Pending
 from stepwell.app.screens.breakpoints import BreakpointsScreen
 from stepwell.app.screens.help import HelpScreen
@@ -182,7 +183,7 @@ class DebuggerScreen(SearchingScreen):
             self.apply(Move(replace(self.view.timeline, breakpoints=tuple(points))))
 
     def action_help(self, at: str = "") -> None:
-        self.app.push_screen(HelpScreen("debugger", keys.DEBUGGER, at=at))
+        self.app.push_screen(HelpScreen("debugger", keys.DEBUGGER, at=at, signs=SIGNS))
 
     def action_cancel(self) -> None:
         if self.stop():

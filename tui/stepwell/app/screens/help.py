@@ -12,8 +12,8 @@ from textual.screen import Screen
 from stepwell.app.commandline import COMMANDS
 from stepwell.app.keys import key
 from stepwell.app.panes.bars import ends
-from stepwell.app.panes.help import entries, help_lines, line_of
-from stepwell.app.present import Role, Rows, Span
+from stepwell.app.panes.help import NO_SIGNS, entries, help_lines, line_of
+from stepwell.app.present import Line, Role, Rows, Span
 from stepwell.app.widgets.lines import Lines
 
 HELP = [
@@ -28,7 +28,7 @@ HELP = [
 
 
 class HelpScreen(Screen[None]):
-    """`title` names the screen whose `bindings` these are; `commands` are what its `:` takes.
+    """`title` names the screen whose `bindings` these are; `commands` are what its `:` takes, `signs` what it shows.
 
     It opens at the section with the heading `at`, or at its beginning.
     """
@@ -45,8 +45,10 @@ class HelpScreen(Screen[None]):
         bindings: Sequence[Binding],
         commands: Mapping[str, str] = COMMANDS,
         at: str = "",
+        signs: Mapping[str, Mapping[str, str]] = NO_SIGNS,
     ) -> None:
         super().__init__()
+        self._signs = signs
         self._at = at
         self._subject = title
         self._of = bindings
@@ -59,12 +61,15 @@ class HelpScreen(Screen[None]):
 
     def on_mount(self) -> None:
         found = entries(self._of, self._remapped())
-        self.query_one("#help-title", Lines).fill(
-            lambda width, _: [ends([Span(f"keys of the {self._subject}", Role.HEADING)], [], width)]
-        )
+        title = [Span(f"keys of the {self._subject}", Role.HEADING)]
+        below = [Span("what the signs mean: at the end, G")] if self._signs else []
+
+        def lines(width: int) -> list[Line]:
+            return help_lines(found, self._commands, width, self._signs)
+
+        self.query_one("#help-title", Lines).fill(lambda width, _: [ends(title, below, width)])
         self.query_one("#help-body", Lines).fill(
-            lambda width, _: Rows(help_lines(found, self._commands, width)),
-            top=line_of(help_lines(found, self._commands, self.app.size.width), self._at),
+            lambda width, _: Rows(lines(width)), top=line_of(lines(self.app.size.width), self._at)
         )
 
     def _remapped(self) -> dict[str, list[str]]:

@@ -1,0 +1,44 @@
+"""What the signs on the debugger's screen mean, for the end of its help. Pure."""
+
+from collections.abc import Mapping
+
+SIGNS: Mapping[str, Mapping[str, str]] = {
+    "Signs of a step": {
+        "L T S": "a model call, a tool call, a change of the state; others by their initial",
+        "!": "it raised",
+        "?": "in doubt: it was begun, and how it ended was never written",
+        "~": "still running",
+        "x": "the model did not see its whole output; known once the step was looked at",
+        "w": "it wrote the state",
+        "o3": "third lap of a loop: the same calls with the same results again",
+        "*": "a breakpoint stops here",
+        ">": "where you are",
+        "+5": "five steps that it called, folded into its row",
+        ".31  1.8  1m31": "how long it took: in seconds, or minutes and seconds",
+        "| |-": "below the step that called it",
+    },
+    "Signs in the strip": {
+        "#": "where you are; the strip is the whole run, a cell a step",
+        "l t s": "small letters: a further lap of a loop",
+        "! ? ~": "as of a step",
+        "= .": "with several agents: a call of this one is under way; a step of another",
+        "a long run": "a cell stands for several steps: it shows the worst of ! ? ~ among them, "
+        "or else their kind that is rarest in the run",
+    },
+    "Signs of the panes": {
+        "[OUTPUT]": "the chosen pane: Tab chooses, Space scrolls it",
+        "all  1-7/307": "lines in view, of how many",
+        "1-7/307+": "there are more below that have not been laid out yet",
+        "set @3": "step 3 gave it this value",
+    },
+    "Signs at the bottom": {
+        "17/318+ 5%": "the 17th of 318 steps so far; + while the run goes on",
+        "after  asked": "the world when the step had finished, or when it began",
+        "+12 new": "so many steps were added since you left the tail of a live run",
+        "1-17 22ms": "steps 1 to 17 were replayed in 22 milliseconds",
+        "on 1-9 kept": "of these an earlier move had kept the totals",
+        "75+13 tok": "tokens of the prompts and of the replies up to here; ? where none are recorded",
+        "rolled back": "the replay's transaction: nothing was written",
+    },
+}
+"""By heading, each sign in words."""
