@@ -212,9 +212,12 @@ def test_the_last_page_of_the_timeline_is_full() -> None:
 
 
 def test_a_row_that_stands_for_others_says_for_how_many() -> None:
-    """Laps of a loop, or what a step called."""
+    """For which laps of a loop, which have no one time that they took; or for how many steps it called."""
     looped = toggle_fold(build(run(), calls("aaaaa")).at(0)).timeline
-    assert rows(view(looped))[1].split() == ["2", "T", "tool_a", "x4", "o2"]
+    assert rows(view(looped))[1].split() == ["2", "T", "tool_a", "o2-5"]
+    timed = [replace(tool(n), name="search_orders", started=BEGIN, finished=BEGIN) for n in range(1, 25)]
+    cut = view(toggle_fold(build(run(), timed)).timeline, cut=frozenset({2}))
+    assert rows(cut)[1] == "     2 T search_orders  xo2-24"
     parent = toggle_fold(build(run(), [tool(1), model(2, parent=1), model(3, parent=1)]).at(0)).timeline
     assert "tool_a" in rows(view(parent))[0]
     assert "+2" in rows(view(parent))[0]

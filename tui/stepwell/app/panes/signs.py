@@ -11,6 +11,7 @@ SIGNS: Mapping[str, Mapping[str, str]] = {
         "x": "the model did not see its whole output; known once the step was looked at",
         "w": "it wrote the state",
         "o3": "third lap of a loop: the same calls with the same results again",
+        "o2-24": "one row for these laps, folded: Enter shows each step",
         "*": "a breakpoint stops here",
         ">": "where you are",
         "+5": "five steps that it called, folded into its row",

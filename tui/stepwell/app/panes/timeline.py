@@ -70,7 +70,10 @@ def _line(view: View, row: Row, width: int, digits: int, agents: bool, durations
     head = f" {mark}{step.number:>{digits}} {letter(step)} "
     cut = [CUT] if step.number in view.cut else []
     marks = "".join([*cut, *(flag for flag in flags if flag != BREAKPOINT)])
-    took = duration(step.duration) if durations else ""
+    laps = row.kind is RowKind.LAPS
+    if laps:
+        marks += f"-{(timeline.lap(row.index) or 0) + row.count - 1}"
+    took = duration(step.duration) if durations and not laps else ""
     tail = f"{took} {marks:<2}".rjust(8 if durations else 3)
     name = _name(step, row, agents, width - len(head) - len(tail))
     return (Span(head + name + tail, _role(flags)),)
@@ -83,8 +86,8 @@ def _role(flags: tuple[str, ...]) -> Role:
 
 
 def _name(step: StepHead, row: Row, agents: bool, width: int) -> str:
-    """Indented by parent; in a swarm after its agent; a row that stands for others says for how many."""
-    more = f" x{row.count}" if row.kind is RowKind.LAPS else f" +{row.count}" if row.count else ""
+    """Indented by parent; in a swarm after its agent; a step with others folded into it says how many."""
+    more = f" +{row.count}" if row.kind is RowKind.PARENT else ""
     indent = "|" * min(row.depth, _DEPTH) + ("- " if row.depth else "")
     text = clean(step.name) if step.name else {STATE_UPDATE: "state"}.get(step.type, clean(step.type))
     if agents:
