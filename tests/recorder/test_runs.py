@@ -131,7 +131,10 @@ def test_a_database_without_the_tables_is_refused_with_the_remedy(dsn: str) -> N
 
 def test_a_database_with_the_bare_table_only_is_refused_too(dsn: str) -> None:
     with psycopg.connect(dsn) as connection:
-        connection.execute("CREATE TABLE agent_steps (id bigint, run_id uuid, step_number int)")
+        connection.execute(
+            "CREATE TABLE agent_steps (id bigint, run_id uuid, step_number int, step_type text, input jsonb,"
+            " output jsonb, created_at timestamptz, seed bigint)"
+        )
         connection.execute("CREATE TABLE agent_runs (run_id uuid)")
     with pytest.raises(DatabaseError, match="stepwell init"):
         Recorder(dsn)

@@ -9,8 +9,9 @@ import psycopg
 from stepwell.errors import DatabaseError
 from stepwell.store.blockers import locker
 from stepwell.store.bounded import glance
+from stepwell.store.columns import check_columns
 from stepwell.store.connect import Target, connect, hang_up, is_standby
-from stepwell.store.session import UNKNOWN, read_session
+from stepwell.store.session import UNKNOWN, Session, read_session
 from stepwell.store.transaction import Report, read_snapshot
 from stepwell.store.trouble import lost, told
 
@@ -117,8 +118,12 @@ class Reader:
 
     def _open(self) -> None:
         self._connection = connect(self.target, read_only=True)
-        self._standby = is_standby(self._connection)
-        self._session = glance(self._connection, read_session)
+        try:
+            self._standby = is_standby(self._connection)
+            self._session = glance(self._connection, _looked_over)
+        except DatabaseError:
+            self.close()  # the next read looks again
+            raise
 
     def _is_worth_another(self, problem: psycopg.Error) -> bool:
         """Whether the connection is gone, and not because the move takes too long."""
@@ -131,3 +136,9 @@ class Reader:
         if isinstance(problem, psycopg.errors.LockNotAvailable) and self._connection is not None:
             return locker(self._connection) or told(problem)
         return told(problem)
+
+
+def _looked_over(connection: psycopg.Connection) -> Session:
+    """What is to be known before anything is read. Raises DatabaseError where agent_steps cannot be read."""
+    check_columns(connection)
+    return read_session(connection)

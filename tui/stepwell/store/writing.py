@@ -14,6 +14,7 @@ from psycopg.types.numeric import Int8
 from stepwell.core.liveness import lock_key
 from stepwell.errors import DatabaseError
 from stepwell.store.batch import WRITE_STEPS, Batch
+from stepwell.store.columns import check_columns
 from stepwell.store.pooled import SETTINGS, is_pooled, send_whole, transient
 from stepwell.store.prepared import BOOL, INT8, Prepared
 from stepwell.store.queries import query
@@ -35,11 +36,12 @@ def prepare(connection: Connection[Any], *, durable: bool, lock_timeout: str = L
     """Make `connection`, which is in autocommit, a recorder's; also where it leads to a pooler.
 
     `lock_timeout` is how long a statement waits for a lock, where the role has no limit of its own.
-    Raises DatabaseError where the tables are not there.
+    Raises DatabaseError where the tables are not there, or not as they have to be.
     """
     connection.prepare_threshold = (
         None  # psycopg would forget all prepared statements at times, those below too
     )
+    check_columns(connection)
     row = connection.execute(query("read_recording_schema")).fetchone()
     assert row is not None
     there, user, database, path, backend = row
