@@ -2,6 +2,7 @@
 
 import json
 
+import psycopg
 import pytest
 
 from tests.commands.cases import stepwell
@@ -38,3 +39,18 @@ def test_who_may_not_create_tables_is_told_who_may(dsn: str, capsys: Capture) ->
     err = capsys.readouterr().err
     assert "as their owner" in err
     assert err.count("\n") == 1
+
+
+def test_who_may_only_look_has_nothing_to_do_or_is_told_who_lists_runs(dsn: str, capsys: Capture) -> None:
+    role = bare_table(dsn)
+    assert stepwell(dsn, "init") == 0
+    with psycopg.connect(dsn) as connection:
+        connection.execute(f"GRANT SELECT ON agent_runs, stepwell_migrations TO {role}")
+    capsys.readouterr()
+    assert stepwell(f"{dsn} user={role}", "init") == 0
+    assert capsys.readouterr().out.endswith(": nothing to do\n")
+    add_step(dsn, 1, "llm_call", output=1)
+    assert stepwell(f"{dsn} user={role}", "init") == 2
+    err = capsys.readouterr().err
+    assert "may not list runs of which only steps are there" in err
+    assert "as the owner of the tables" in err

@@ -1,12 +1,14 @@
 """Bring a database to the newest schema, once, however many start at the same time."""
 
 from contextlib import closing
+from uuid import UUID
 
 import psycopg
 from psycopg.rows import scalar_row
 
 from stepwell.errors import DatabaseError
 from stepwell.store.blockers import locker
+from stepwell.store.columns import check_columns
 from stepwell.store.connect import Target, connect
 from stepwell.store.queries import query, schema_files
 
@@ -28,6 +30,7 @@ def migrate_on(connection: psycopg.Connection) -> list[int]:
     try:
         with connection.transaction():
             connection.execute(query("lock_migrations"))
+            check_columns(connection)
             there = applied(connection)
             missing = [(version, text) for version, text in schema_files() if version not in there]
             # Who waits for a lock makes all wait that come later, the recorders among them.
@@ -68,6 +71,18 @@ def ensure_schema(target: Target) -> None:
 
 
 def adopt_runs(connection: psycopg.Connection) -> int:
-    """Give runs of which only steps exist a row of their own, so that they are listed; how many."""
-    with connection.transaction():
-        return connection.execute(query("adopt_runs")).rowcount
+    """Give runs of which only steps exist a row of their own, so that they are listed; how many.
+
+    Raises DatabaseError where there are some and the role may not.
+    """
+    try:
+        with connection.transaction():
+            return connection.execute(query("adopt_runs")).rowcount
+    except psycopg.errors.InsufficientPrivilege as problem:
+        every = {"first": UUID(int=0), "last": UUID(int=2**128 - 1), "limit": 1}
+        if connection.execute(query("find_bare_runs"), every).fetchone() is None:
+            return 0
+        raise DatabaseError(
+            f"{connection.info.user} may not list runs of which only steps are there"
+            f" ({problem.diag.message_primary}); run `stepwell init` as the owner of the tables"
+        ) from problem
