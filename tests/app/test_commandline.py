@@ -83,3 +83,13 @@ def test_errors_are_one_line_that_names_what_there_is(text: str, words: str) -> 
         parse_command(text)
     assert words in str(problem.value)
     assert "\n" not in str(problem.value)
+
+
+def test_a_screen_with_fewer_commands_names_those_alone() -> None:
+    offered = ("follow", "quit")
+    assert parse_command("fo", offered) == Toggle("follow")
+    assert parse_command("d", offered) == Delete(None)
+    for text in ("", "frobnicate"):
+        with pytest.raises(UsageError, match="follow, quit") as problem:
+            parse_command(text, offered)
+        assert "break" not in str(problem.value)

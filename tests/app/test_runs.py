@@ -94,7 +94,7 @@ def test_the_colon_opens_addresses_and_places_in_the_selected_run(schema_dsn: st
         await runs.press("colon", *"fold", "enter")
         assert "! fold is for an opened run: Enter opens the selected one" in runs.rows
         await runs.press("colon", *"zork", "enter")
-        assert "! no command 'zork'" in "\n".join(runs.rows)
+        assert "! no command 'zork': follow, help, quit; or go to" in "\n".join(runs.rows)
 
     assert on_list(schema_dsn, act).opened == [("04aa:3", None), (f"{LOOPING}:17", None)]
 

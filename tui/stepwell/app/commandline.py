@@ -5,6 +5,7 @@ short words are commands.
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,27 +85,27 @@ class Leave:
 Command = Goto | Break | Delete | Look | FoldAll | Toggle | Leave
 
 
-def parse_command(text: str) -> Command:
-    """What was typed after the colon. Raises UsageError: one line that names what there is."""
+def parse_command(text: str, offered: Collection[str] = COMMANDS) -> Command:
+    """What was typed after the colon. Raises UsageError: one line that names what there is.
+
+    `offered` are the commands of this screen; others are understood where no beginning of these is meant.
+    """
     word, _, argument = text.strip().partition(" ")
     if not word:
-        raise UsageError(f"go to {GOES_TO}, or {_commands()}")
+        raise UsageError(f"go to {GOES_TO}, or {', '.join(offered)}")
     if not re.fullmatch("[A-Za-z]+", word):
         return Goto(parse_goto(text))
     found = [name for name in COMMANDS if name.startswith(word.lower())]
     if word.lower() in COMMANDS:
         found = [word.lower()]
+    found = [name for name in found if name in offered] or found[:1]
     if len(found) > 1:
         raise UsageError(f"{word} begins {' and '.join(found)}: type more of it")
     if found:
         return _command(found[0], argument.strip())
     if re.fullmatch("[0-9a-fA-F]+", word) and not argument:
         return Goto(parse_goto(word))
-    raise UsageError(f"no command {word[:20]!r}: {_commands()}; or go to {GOES_TO}")
-
-
-def _commands() -> str:
-    return ", ".join(COMMANDS)
+    raise UsageError(f"no command {word[:20]!r}: {', '.join(offered)}; or go to {GOES_TO}")
 
 
 def _command(name: str, argument: str) -> Command:

@@ -113,7 +113,7 @@ class RunsScreen(ListingScreen):
 
     def _do(self, text: str) -> None:
         """What was typed after the colon."""
-        match parse_command(text):
+        match parse_command(text, COMMANDS):
             case Goto(Address()):
                 self._opener.open_address(text.strip())
             case Goto():
