@@ -1,5 +1,6 @@
 """Folding is stepping over: what is folded is one row."""
 
+from stepwell.app.moving import fold_all
 from stepwell.core import moves
 from stepwell.core.folding import Row, RowKind
 from stepwell.core.steps import StepHead
@@ -85,6 +86,23 @@ def test_all_loops_fold_and_everything_unfolds() -> None:
 def test_there_may_be_nothing_to_fold() -> None:
     assert moves.toggle_fold(opened(script("LaL"))).message == "nothing to fold here"
     assert moves.fold_loops(opened(script("LaL"))).message == "no loop in this run"
+
+
+def test_what_would_leave_every_row_in_view_is_not_folded() -> None:
+    """Two laps of one call each, also where two agents take turns."""
+    for steps in (script("LaaL"), [tool(n, "ab"[n % 2], agent="xy"[n % 2]) for n in range(4)]):
+        timeline = opened(steps, 1)
+        assert timeline.loops
+        assert moves.toggle_fold(timeline) == moves.Move(timeline, "nothing to fold here")
+        assert fold_all(timeline) == moves.Move(timeline, "nothing to fold in this run")
+
+
+def test_folding_or_unfolding_all_once_more_says_that_nothing_is_left_to_do() -> None:
+    timeline = opened(script("LaLaLaLaL"))
+    folded = fold_all(timeline).timeline
+    assert len(folded.visible) < len(timeline.visible)
+    assert fold_all(folded).message == "nothing more to fold in this run"
+    assert moves.unfold_all(timeline).message == "nothing is folded"
 
 
 def test_a_parent_that_comes_after_its_child_or_is_not_there_is_none() -> None:

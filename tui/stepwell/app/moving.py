@@ -47,9 +47,10 @@ def fold_all(timeline: Timeline) -> Move:
     outline = timeline.outline
     parents = {fold for index in outline.nesting.descendants if (fold := parent_fold(outline, index))}
     folded = moves.fold_loops(timeline).timeline
-    if not parents and folded is timeline:
-        return Move(timeline, "nothing to fold in this run")
-    return Move(folded.refolded(folded.folded | parents))
+    folded = folded.refolded(folded.folded | parents)
+    if folded is timeline or (not parents and len(folded.layout) == len(timeline.layout)):
+        return Move(timeline, f"nothing {'more ' if timeline.folded else ''}to fold in this run")
+    return Move(folded)
 
 
 MOVES: dict[str, Callable[[Timeline, int | None], Move]] = {

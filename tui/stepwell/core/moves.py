@@ -204,9 +204,15 @@ def toggle_fold(timeline: Timeline) -> Move:
     if not timeline.steps:
         return Move(timeline, NO_STEPS)
     fold = fold_around(timeline.outline, timeline.layout, timeline.cursor)
-    if fold is None:
+    after = timeline if fold is None else timeline.refolded(timeline.folded ^ {fold})
+    if fold is None or (fold not in timeline.folded and _is_in_vain(timeline, after, fold)):
         return Move(timeline, "nothing to fold here")
-    return Move(timeline.refolded(timeline.folded ^ {fold}))
+    return Move(after)
+
+
+def _is_in_vain(before: Timeline, after: Timeline, fold: Fold) -> bool:
+    """Whether all rows are still there: so it is with two laps of one call, which are two rows either way."""
+    return fold.kind is RowKind.LAPS and len(after.layout) == len(before.layout)
 
 
 def fold_loops(timeline: Timeline) -> Move:
@@ -219,6 +225,8 @@ def fold_loops(timeline: Timeline) -> Move:
 
 
 def unfold_all(timeline: Timeline) -> Move:
+    if not timeline.folded:
+        return Move(timeline, "nothing is folded")
     return Move(timeline.refolded(frozenset()))
 
 
