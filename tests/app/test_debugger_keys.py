@@ -108,6 +108,7 @@ CASES = {
     "redraw": Case(5, lambda debugger: debugger.view.timeline.cursor == 4),
     "suspend": Case(5, lambda debugger: debugger.view.timeline.cursor == 4),
     "help": Case(5, lambda debugger: isinstance(debugger.app.screen, HelpScreen)),
+    "leave": Case(6, lambda debugger: not debugger.view.diff and debugger.view.zoomed, before="zd"),
     "close": Case(5, lambda debugger: debugger.app.return_value == 0 and not debugger.app.is_running),
 }
 """By the id of the binding."""

@@ -1,12 +1,14 @@
 """The panes of the debugger: what they show, how far they scroll, and how they fit a terminal."""
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from stepwell.app.geometry import Pane
 from stepwell.app.present import Rows
 from stepwell.app.widgets.lines import AHEAD, STRIDE
 from tests.app.recorded import BARE, BIG, DIED, EMPTY, LOOPING, SWARM
 from tests.app.stepping import Debugging, debug, keys, pressed
+from tests.store.rows import add_run
 
 
 def test_a_cut_output_says_what_the_model_never_saw(recorded_dsn: str) -> None:
@@ -201,6 +203,23 @@ def test_an_empty_run_takes_every_key(recorded_dsn: str) -> None:
         assert debugger.status.startswith("0/0")
 
     debug(recorded_dsn, EMPTY, act)
+
+
+def test_a_run_that_failed_before_its_first_step_shows_its_error(schema_dsn: str) -> None:
+    """Whole, and the step of an address is said not to be there."""
+    add_run(
+        schema_dsn, EMPTY, status="failed", error=Jsonb({"type": "TypeError", "message": "no model\nm" * 40})
+    )
+
+    async def act(debugger: Debugging) -> None:
+        assert "FAILED TypeError" in debugger.text
+        assert "step 5: the run has no steps" in debugger.status
+        assert debugger.heading(Pane.OUTPUT).startswith("[OUTPUT] the run raised ")
+        assert debugger.rows(Pane.OUTPUT)[:2] == ["TypeError: no model", "mno model"]
+        await debugger.press("z>")
+        assert debugger.rows(Pane.OUTPUT)[-1] == "the run raised this before any step was recorded"
+
+    debug(schema_dsn, EMPTY, act, step=5)
 
 
 @pytest.mark.parametrize("size", [(59, 24), (40, 12), (30, 8), (20, 4), (10, 3)])

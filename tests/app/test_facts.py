@@ -35,7 +35,10 @@ def lacking(status: str, *, source: str | None = None, begun: datetime | None = 
         (replace(run("failed"), steps=3), "3 ended failed"),
         (replace(run("failed"), steps=3, error=""), "3 ended failed"),
         (replace(run("failed"), steps=3, error="a.b.Boom"), "3 raised Boom"),
-        (replace(run("failed"), error="Boom: no.", finished=NOON), "raised Boom: no., 12:00:00Z"),
+        (
+            replace(run("failed"), error="Boom: no.", finished=NOON),
+            "no step was recorded: raised Boom: no., 12:00:00Z",
+        ),
         (replace(run("died"), started=None), "there is no step: the process ended without ending the run"),
         (replace(run("running"), started=NOON), "no step so far, begun 12:00:00Z"),
     ],

@@ -268,3 +268,18 @@ def test_the_keys_that_fit_are_shown_whole() -> None:
     whole = line_text(keys_line(200)).split()
     for width in range(200):
         assert line_text(keys_line(width)).split() == whole[: len(line_text(keys_line(width)).split())]
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        ("shop.agent.MaxTurnsError: 25 turns", "MaxTurns"),
+        ("shop.agent.MaxTurnsExceeded: 25 turns", "MaxTurnsExceeded"),
+        ("TypeError: no", "TypeError"),
+        ("openai.APIError: no", "APIError"),
+        ("Error", "Error"),
+    ],
+)
+def test_a_short_name_of_an_error_is_one_that_can_be_read(error: str, name: str) -> None:
+    """`Error` is left out only of a name that goes on meaning the same."""
+    assert f"  FAILED {name}  " in title(replace(FAILED, error=error), calls("a")) + "  "

@@ -7,6 +7,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.commands.cases import DIED, FAILED, HOSTILE, LOOP, WELL, fill, stepwell
+from tests.store.rows import add_run, run_id
 
 Capture = pytest.CaptureFixture[str]
 
@@ -163,6 +164,20 @@ def test_steps_as_json_are_one_documented_object_a_line(schema_dsn: str, capsys:
     ]  # fmt: skip
     assert [step["step"] for step in steps] == [1, 2, 3, 4]
     assert steps[3]["flags"] == ["lap 2"]
+
+
+def test_a_run_that_failed_before_its_first_step_is_told_its_error_by_every_command(
+    schema_dsn: str, capsys: Capture
+) -> None:
+    error = Jsonb({"type": "builtins.TypeError", "message": "no such model"})
+    add_run(schema_dsn, run_id(0x0E000000), status="failed", error=error)
+    assert stepwell(schema_dsn, "runs") == 0
+    assert "TypeError: no such model (no step was recorded)" in capsys.readouterr().out
+    for words in (["steps", "@failed"], ["show", "@failed:5"], ["replay", "@failed"]):
+        assert stepwell(schema_dsn, *words) == 1
+        said = capsys.readouterr().err
+        assert "no steps; it raised TypeError: no such model\n" in said
+        assert ("step 5: " in said) == (words[0] == "show")
 
 
 def test_steps_takes_a_run_and_no_step(schema_dsn: str, capsys: Capture) -> None:

@@ -53,6 +53,20 @@ def toggle_breakpoint(timeline: Timeline, condition: Condition) -> Move:
     return Move(replace(timeline, breakpoints=points), f"breakpoint {word}: {condition.label}, {hits}")
 
 
+def shows_diff(view: View) -> bool:
+    """Whether a diff of prompts is in view: it is of model calls, and INPUT shows it."""
+    step = view.timeline.current
+    is_prompt = step is not None and step.type == LLM_CALL and Pane.INPUT not in view.raw
+    return view.diff and is_prompt and not (view.zoomed and view.pane is not Pane.INPUT)
+
+
+def inner_view(view: View) -> View | None:
+    """Out of a diff, else out of a zoom; None where there is neither to leave before the run."""
+    if shows_diff(view):
+        return toggle(view, "diff")
+    return toggle(view, "zoom") if view.zoomed else None
+
+
 def toggle(view: View, what: str) -> View:
     """With a zoom, a diff, a raw pane, or all messages switched on or off."""
     view = replace(view, message="", error="")

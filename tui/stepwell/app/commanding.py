@@ -14,7 +14,7 @@ from stepwell.core.moves import Move
 from stepwell.core.timeline import Timeline
 from stepwell.errors import UsageError
 
-_LEAVE = {"runs": "close", "help": "help('Commands')", "quit": "app.quit"}
+_LEAVE = {"runs": "close('run')", "help": "help('Commands')", "quit": "app.quit"}
 
 
 def run_command(view: View, text: str) -> Move | View | OpenAddress | str:

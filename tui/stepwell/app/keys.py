@@ -79,7 +79,8 @@ DEBUGGER: list[Binding] = [
     key("ctrl+l", "redraw", "redraw", "redraw", "the whole screen"),
     SUSPEND,
     key("question_mark", "help", "help", "keys", "all of them"),
-    key("q", "close", "close", "out", "back to the runs, or out"),
+    key("escape", "close('inner')", "leave", "back", "out of a diff or a zoom, never of the run"),
+    key("q", "close", "close", "out", "of a diff or a zoom first, then of the run"),
 ]
 
 RUNS: list[Binding] = [

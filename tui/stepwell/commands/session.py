@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from stepwell.commands.output import note
+from stepwell.commands.words import raised
 from stepwell.core.address import Address, Number, parse_address
 from stepwell.core.address import Target as Place
 from stepwell.core.locate import NO_STEPS, locate
@@ -70,5 +71,5 @@ def step_at(run: RunHead, replayer: Replayer, place: Place | None) -> StepHead:
         return outline.steps[-1]
     index, why = (None, NO_STEPS) if place is None else locate(run, outline, place)
     if index is None or why is not None:
-        raise NotFoundError(f"{str(run.run_id)[:8]}: {why}")
+        raise NotFoundError(f"{str(run.run_id)[:8]}: {why}{'' if outline.steps else raised(run)}")
     return outline.steps[index]

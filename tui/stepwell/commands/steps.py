@@ -5,7 +5,7 @@ import argparse
 from stepwell.app.present.figures import duration
 from stepwell.commands.output import LONGEST, Column, emit, line, note, table
 from stepwell.commands.session import opened, run_address, target_of
-from stepwell.commands.words import flags, short_error, tokens
+from stepwell.commands.words import flags, raised, short_error, tokens
 from stepwell.core.outline import Outline
 from stepwell.core.steps import RunHead, StepHead
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     with opened(target_of(args), address.run) as (head, replayer):
         outline = Outline(replayer.heads(), running=head.status == "running")
     if not outline.steps:
-        note(f"run {str(head.run_id)[:8]} has no steps")
+        note(f"run {str(head.run_id)[:8]} has no steps{raised(head)}")
         return 1
     if args.json:
         for index, step in enumerate(outline.steps):

@@ -20,7 +20,7 @@ def _reasons(run: RunHead) -> Iterator[str]:
     if run.loop is not None:
         yield f"loop: {run.loop.name}, {run.loop.laps} laps from step {run.loop.first}"
     if run.error:
-        yield short_error(run.error)
+        yield short_error(run.error) + ("" if run.steps else " (no step was recorded)")
     if len(run.agents) > 1:
         yield f"{len(run.agents)} agents"
 
@@ -46,6 +46,11 @@ def short_error(error: str) -> str:
     """A recorded error without the modules of its type: `MaxTurnsError: 25 turns`."""
     type_, colon, message = error.partition(": ")
     return f"{type_.rpartition('.')[2] or type_}{colon}{message}"
+
+
+def raised(run: RunHead) -> str:
+    """`; it raised TypeError: no such model`, empty for a run that did not."""
+    return f"; it raised {short_error(run.error)}" if run.error else ""
 
 
 def tokens(step: StepHead) -> str:

@@ -18,7 +18,7 @@ def locate(run: RunHead, outline: Outline, target: Target) -> tuple[int | None, 
     A time means the first step that began then or later.
     """
     if not outline.steps:
-        return None, NO_STEPS
+        return None, f"step {target.number}: {NO_STEPS}" if isinstance(target, Number) else NO_STEPS
     match target:
         case Number(number):
             return _by_number(outline, number)

@@ -1,5 +1,6 @@
 """The title above and the status below: one line each, and each tells the truth."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from stepwell.app.present import Line, Role, Span, cells, clean, clock, count, fit
@@ -66,9 +67,10 @@ def error_text(error: str) -> str:
 
 
 def error_name(error: str) -> str:
-    """The class alone: `MaxTurns` of `shop.agent.MaxTurnsError: 25 turns`."""
+    """The class alone: `MaxTurns` of `shop.agent.MaxTurnsError: 25 turns`, but `TypeError`: one word is no name."""
     name = clean(error.partition(":")[0].rpartition(".")[2])
-    return name.removesuffix("Error") or name
+    short = name.removesuffix("Error")
+    return short if re.search("[a-z0-9][A-Z]", short) else name
 
 
 def status_line(view: View, width: int) -> Line:

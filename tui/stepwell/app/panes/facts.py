@@ -48,6 +48,7 @@ def _end(run: RunHead) -> str:
         case "running":
             return _timed(f"{at or 'no step '}so far", run.started, "begun ")
         case "failed" if run.error:
+            at = at or "no step was recorded: "
             return _timed(f"{at}raised {error_line(run.error)}", run.finished)
         case "died":
             return _timed(f"{last}: the process ended without ending the run", run.started, "begun ")

@@ -10,7 +10,7 @@ from textual import events, on
 from textual.binding import BindingType
 
 from stepwell.app import keys
-from stepwell.app.answers import answer, toggle
+from stepwell.app.answers import answer, inner_view, toggle
 from stepwell.app.clipboard import copy_from, copy_shown
 from stepwell.app.commanding import run_command
 from stepwell.app.geometry import Pane
@@ -81,7 +81,7 @@ class DebuggerScreen(SearchingScreen):
             self.board.show(view)
 
     def _say_unknown(self, event: events.Key) -> None:
-        if event.key in self.active_bindings or event.key == "escape":
+        if event.key in self.active_bindings:
             return
         name = event.character if event.is_printable and event.character else event.key
         self.say(f"no key {name}; ? lists the keys")
@@ -199,5 +199,10 @@ class DebuggerScreen(SearchingScreen):
     def action_redraw(self) -> None:
         self.refresh(repaint=True, layout=True)
 
-    def action_close(self) -> None:
-        self.dismiss()
+    def action_close(self, what: str = "") -> None:
+        """Leave the run; unless it is to be the `run`, a diff or a zoom comes first, for `inner` nothing else."""
+        inner = None if self.view is None or what == "run" else inner_view(self.view)
+        if inner is not None:
+            self.show(inner)
+        elif what != "inner":
+            self.dismiss()

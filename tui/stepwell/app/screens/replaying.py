@@ -181,7 +181,7 @@ class ReplayingScreen(Screen[str | None]):
         words = recalled.words or (message.caution if self.start.first else "")
         self.view = View(timeline, short_id(message.run.run_id), message.where, message=words)
         address = self.start.address
-        if timeline.steps and address is not None and (address.step is not None or address.path is not None):
+        if address is not None and (address.step is not None or address.path is not None):
             self.go_to(address, opening=True)
         elif timeline.steps:
             self.apply(Move(timeline, words or None))

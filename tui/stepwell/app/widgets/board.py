@@ -11,6 +11,7 @@ from stepwell.app.geometry import PANES, Geometry, Pane, divide, places
 from stepwell.app.panes.bars import keys_line, status_line, title_line
 from stepwell.app.panes.content import content, same_calls
 from stepwell.app.panes.heading import heading_line
+from stepwell.app.panes.stepless import stepless
 from stepwell.app.panes.strip import strip_lines, strip_rows
 from stepwell.app.panes.timeline import at_cursor, page_lines, top_row
 from stepwell.app.present import Document, Line, Role, Span
@@ -166,6 +167,10 @@ class Board(Widget):
     def _fill(self, view: View, pane: Pane, width: int) -> None:
         """Make a pane's document, unless it shows it already; a world that lags behind stays as it is."""
         lines, document, top = self._parts[pane], None, None
+        run = view.timeline.run
+        if not view.timeline.steps and self._shown.get(pane) != (run, width):
+            made = stepless(run, pane, width)
+            self._shown[pane], self._labels[pane], document = (run, width), made.label, made.document
         if view.world is not None and not view.stale:
             subject = (
                 view.world,
