@@ -240,6 +240,38 @@ def test_below_sixty_columns_one_pane_is_shown_at_a_time(recorded_dsn: str, size
     debug(recorded_dsn, LOOPING, act, step=5, size=size)
 
 
+@pytest.mark.parametrize("leave", ["q", "<escape>"])
+def test_a_diff_and_a_zoom_are_left_before_the_run(recorded_dsn: str, leave: str) -> None:
+    """The last line says what else leads back; where no diff is in view, none is left."""
+
+    async def act(debugger: Debugging) -> None:
+        await debugger.press("zd")
+        assert " z back d back ? keys q out" in debugger.text
+        await debugger.press(leave)
+        assert not debugger.view.diff
+        assert " z back d diff ? keys q out" in debugger.text
+        await debugger.press(leave)
+        assert not debugger.view.zoomed
+        assert " z zoom d diff ? keys q out" in debugger.text
+        await debugger.press("dn<escape>")
+        assert debugger.view.diff
+        await debugger.press(f"p{leave}")
+        assert not debugger.view.diff
+        await debugger.press("<escape>")
+        assert debugger.number == 6
+
+    debug(recorded_dsn, LOOPING, act, step=6)
+
+
+def test_the_command_runs_leaves_the_run_also_from_a_diff(recorded_dsn: str) -> None:
+    async def act(debugger: Debugging) -> None:
+        await debugger.press("d:runs<enter>")
+        assert debugger.app.return_value == 0
+        assert not debugger.is_open
+
+    debug(recorded_dsn, LOOPING, act, step=6)
+
+
 def test_a_terminal_may_be_resized_at_any_time(recorded_dsn: str) -> None:
     """Zoomed or not, with or without a prompt, and what is shown fits each time."""
 

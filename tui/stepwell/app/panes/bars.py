@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from stepwell.app.answers import shows_diff
 from stepwell.app.present import Line, Role, Span, cells, clean, clock, count, fit
 from stepwell.app.view import View
 from stepwell.core.steps import RunHead
@@ -167,6 +168,12 @@ KEYS = (
     ("z", "zoom"), ("d", "diff"), ("?", "keys"), ("q", "out"), ("a", "asked/after"), ("F", "follow"),
     ("!", "error"), ("r/R", "lap"), ("y/Y", "copy"), ("v", "pager"),
 )  # fmt: skip
+
+
+def keys_of(view: View) -> Sequence[tuple[str, str]]:
+    """Those that lead out of what is shown say so."""
+    leading = {key for key, shown in (("d", shows_diff(view)), ("z", view.zoomed)) if shown}
+    return [(key, "back" if key in leading else word) for key, word in KEYS]
 
 
 def keys_line(width: int, keys: Sequence[tuple[str, str]] = KEYS) -> Line:

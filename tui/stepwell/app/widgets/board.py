@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from stepwell.app.finding import PANES as SEARCHED
 from stepwell.app.geometry import PANES, Geometry, Pane, divide, places
-from stepwell.app.panes.bars import keys_line, status_line, title_line
+from stepwell.app.panes.bars import keys_line, keys_of, status_line, title_line
 from stepwell.app.panes.content import content, same_calls
 from stepwell.app.panes.heading import heading_line
 from stepwell.app.panes.stepless import stepless
@@ -145,7 +145,7 @@ class Board(Widget):
             self._fill(view, pane, geometry.pane_width)
         self._parts["status"].show([status_line(view, geometry.width)])
         if geometry.keys:
-            self._parts["keys"].show([keys_line(geometry.width)])
+            self._parts["keys"].show([keys_line(geometry.width, keys_of(view))])
 
     def _paint_timeline(self, view: View, geometry: Geometry) -> None:
         timeline, height = view.timeline, geometry.body
