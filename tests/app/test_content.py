@@ -67,6 +67,16 @@ def test_before_a_step_has_finished_its_output_is_not_there() -> None:
     assert "secret" not in text
 
 
+def test_a_list_of_the_same_calls_is_broken_between_its_numbers() -> None:
+    seen = settled(build(run(), [tool(number) for number in range(100, 900, 70)]), 5)
+    assert seen.world is not None
+    world = replace(seen.world, payload=Payload(450, "{}"))
+    for width in range(12, 60):
+        words = " ".join(plain_text(content(seen, world, Pane.INPUT, width).document)).split()
+        told = " ".join(words[words.index("same") :])
+        assert told == "same arguments and result as 240, 310, 380, 520, 590, 660 and 5 more"
+
+
 def test_a_recorded_difference_of_the_state_is_told_in_words() -> None:
     ops = diff({"n": 1}, {"n": 2, "plan": ["a"]})
     view = settled(build(run("ok"), [state(1)]), 0)

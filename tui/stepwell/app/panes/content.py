@@ -265,7 +265,7 @@ def _error(payload: Payload, width: int, *, raw: bool) -> Document:
 def _followed(shown: Document, words: str, role: Role, width: int, sight: Sight | None = None) -> Document:
     """A document with a few words: what was cut stands above, where it is seen without scrolling."""
     above = [line for text in sight_lines(sight) for line in wrap_line((Span(text, role),), width)]
-    below = list(wrap_line((Span(words, role),), width)) if words else []
+    below = list(rows(note(words, width, role))) if words else []
     if not above and not below:
         return shown
     return Rows(chain(above, rows(shown), below))
