@@ -9,6 +9,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from stepwell.store.account import Account, server_account
 
 from .conftest import Site, wait_until
@@ -39,9 +41,16 @@ def test_the_wheel_is_never_imported(site: Site) -> None:
     assert site.run().report["imported"] is False
 
 
-def test_starters_at_once_share_one_server(new_site: Site) -> None:
+def test_starters_at_once_share_one_server_and_the_first_says_that_it_is_being_made(
+    new_site: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
     users = [new_site.run() for _ in range(4)]
     assert len({user.report["started"] for user in users}) == 1
+    for user in users:
+        user.leave()
+    new_site.wait_until_stopped()
+    assert new_site.run().report
+    assert capfd.readouterr().err == f"making the embedded Postgres in {new_site.cluster.folder}\n"
 
 
 def test_it_survives_its_starter_and_stops_with_the_other_user(site: Site) -> None:

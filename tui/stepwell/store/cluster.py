@@ -86,12 +86,16 @@ class Cluster:
             account.make_folder(self.socket_folder, 0o700)
             check_private(self.socket_folder, account.uid)
 
+    def is_made(self) -> bool:
+        """Whether the data folder is there, whole."""
+        return (self.data / "PG_VERSION").exists()
+
     def initialise(self, binaries: Path, account: Account, holding: Sequence[int] = ()) -> None:
         """Make the data folder, whole or not at all, unless it is there. Raises DatabaseError.
 
         `holding` is the file whose lock keeps others from doing so: initdb outlives a starter that is killed.
         """
-        if (self.data / "PG_VERSION").exists():
+        if self.is_made():
             return
         unfinished = self.folder / "data.new"
         if unfinished.exists():

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from stepwell.errors import DatabaseError
@@ -77,6 +77,8 @@ def start(paths: Paths, *, options: Mapping[str, str] | None = None) -> Embedded
 
 
 def _start_locked(cluster: Cluster, account: Account, options: Mapping[str, str], lock: int) -> Embedded:
+    if not cluster.is_made():
+        _tell(f"making the embedded Postgres in {cluster.folder}")
     binaries = within_reach(cluster.folder.parent, account)
     users_lock = _open_lock(cluster.folder / "users.lock")
     try:
@@ -90,6 +92,13 @@ def _start_locked(cluster: Cluster, account: Account, options: Mapping[str, str]
         os.close(users_lock)
         raise
     return Embedded(cluster.conninfo(), users_lock)
+
+
+def _tell(words: str) -> None:
+    """Some seconds go by without a sign of life; where nobody reads that, nothing is amiss."""
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"{words}\n")
+        sys.stderr.flush()
 
 
 def _refuse_elsewhere(cluster: Cluster) -> None:
