@@ -8,10 +8,11 @@ import pytest
 
 from stepwell.app.geometry import Pane
 from stepwell.app.panes.content import Content, content
-from stepwell.app.panes.sight import asked_by, sight_of
+from stepwell.app.panes.sight import asked_by, sight_lines, sight_of
 from stepwell.app.present import plain_text
 from stepwell.app.view import View
 from stepwell.core.codec import encode
+from stepwell.core.sight import seen
 from stepwell.core.state import diff, paths
 from stepwell.core.steps import Payload
 from stepwell.core.timeline import build
@@ -54,10 +55,36 @@ def test_what_a_call_without_messages_saw_is_not_guessed() -> None:
         world_of_tool("x"), payload=Payload(2, "{}", '"a long answer, long enough to be looked for"')
     )
     assert sight_of(replace(world, next_prompt=Payload(3, input='{"n": 3}'))) is None
-    prompt = Payload(3, input='{"messages": [{"role": "user", "content": "hi"}]}')
-    sight = sight_of(replace(world, next_prompt=prompt))
-    assert sight is not None
-    assert sight.absent
+
+
+@pytest.mark.parametrize(
+    ("reply", "lines"),
+    [
+        ({"choices": [{"message": ASKS}]}, ["not found in prompt 3, as it was or in other forms of JSON"]),
+        ({"content": "Action: search[lamp]"}, ["not found in prompt 3, as it was or in other forms of JSON"]),
+        ({"content": "hi"}, []),
+        (None, []),
+    ],
+)
+def test_only_an_output_that_a_reply_may_have_asked_for_is_missed(reply: object, lines: list[str]) -> None:
+    world = replace(
+        world_of_tool(reply),
+        payload=Payload(2, "{}", '"a long answer, long enough to be looked for"'),
+        next_prompt=Payload(3, input='{"messages": [{"role": "user", "content": "hi"}]}'),
+    )
+    unasked = world if reply is not None else replace(world, previous_reply=None)
+    assert sight_lines(sight_of(unasked)) == lines
+
+
+def test_the_line_that_quotes_what_was_lost_fits_a_pane_of_80_columns() -> None:
+    rows = [{"id": number, "at": "09:08:00Z"} for number in range(8100, 8200)]
+    sight = seen(rows, 12, {"messages": [{"role": "tool", "content": json.dumps(rows, indent=2)[:2048]}]})
+    lines = sight_lines(sight)
+    assert lines == [
+        "x prompt 12 holds 2,048 characters of this output",
+        'x 2.7 KB never seen, from: at": "09:08:00Z" }…',
+    ]
+    assert max(map(len, lines)) <= 49
 
 
 def test_before_a_step_has_finished_its_output_is_not_there() -> None:

@@ -15,7 +15,7 @@ def test_a_cut_output_says_what_the_model_never_saw(recorded_dsn: str) -> None:
     """The token limit of the story: 10.6 KB given, 2,048 characters seen."""
     text = pressed(recorded_dsn, LOOPING, "", step=5).text
     assert "x prompt 6 holds 2,048 characters of this output" in text
-    assert "x 8.6 KB never seen, from " in text
+    assert "x 8.6 KB never seen, from: " in text
 
 
 def test_a_step_whose_output_was_cut_is_flagged_from_then_on(recorded_dsn: str) -> None:

@@ -115,4 +115,4 @@ def test_the_plain_command_line_tells_what_the_model_saw(
     assert "seen     2,048 of 12,375 characters stand in the next prompt, step 6" in capsys.readouterr().out
     assert main(["--dsn", demo_dsn, "show", f"{loop.run_id.hex}:5:$.seen", "--json"]) == 0
     value = json.loads(capsys.readouterr().out)["value"]
-    assert value == {"step": 6, "characters": 2048, "of": 12375}
+    assert value == {"step": 6, "how": "cut", "characters": 2048, "of": 12375}

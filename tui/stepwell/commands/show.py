@@ -2,6 +2,7 @@
 
 import argparse
 
+from stepwell.app.panes.sight import sight_of
 from stepwell.app.present.figures import count, duration
 from stepwell.commands import steps
 from stepwell.commands.output import emit, line, pretty
@@ -9,8 +10,8 @@ from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.commands.words import flags, tokens
 from stepwell.core import codec
 from stepwell.core.address import Address, Number, resolve_path
-from stepwell.core.sight import seen
-from stepwell.core.steps import TOOL_CALL, Payload, RunHead, StepHead
+from stepwell.core.sight import How
+from stepwell.core.steps import RunHead, StepHead
 from stepwell.core.world import World
 from stepwell.errors import UsageError
 from stepwell.replay.values import recorded
@@ -27,8 +28,9 @@ only), and
   problem          why input is only a part of a long prompt, in words; or null
   redacted         {"input", "output"}: names that what the recorder was told to
                    leave out stands under, "a text" without one
-  seen             of a tool's output, {"step", "characters", "of"}: how much of
-                   it stands in the next prompt; or null
+  seen             of a tool's output, {"step", "how", "characters", "of"}: how it
+                   stands in the next prompt ("whole", "cut", "other form", "not
+                   found") and how much of it, null for the last two; or null
 With a path, {"address", "value"}. Numbers keep all their digits; NaN and
 infinities are strings; what is nested too deeply to be read is its JSON text.
 """
@@ -75,7 +77,7 @@ def as_json(world: World, run: RunHead) -> dict[str, object]:
             "input": _redacted(payload.input_exact),
             "output": _redacted(payload.output_exact),
         },
-        "seen": _seen(output, world.next_prompt) if step.type == TOOL_CALL and step.has_output else None,
+        "seen": _seen(world),
     }
 
 
@@ -92,19 +94,25 @@ def _redacted_words(found: object) -> str:
     return "; ".join(f"{', '.join(names)} in the {where}" for where, names in parts if names)
 
 
-def _seen(output: object, prompt: Payload | None) -> dict[str, int] | None:
-    if prompt is None or prompt.input is None or prompt.problem is not None:
+def _seen(world: World) -> dict[str, object] | None:
+    sight = sight_of(world)
+    if sight is None:
         return None
-    sight = seen(output, prompt.number, recorded(prompt.input, prompt.input_exact))
-    return {"step": sight.number, "characters": max(0, sight.seen), "of": sight.length}
+    characters = sight.seen if sight.whole or sight.cut else None
+    return {"step": sight.number, "how": sight.how, "characters": characters, "of": sight.length}
 
 
 def _seen_words(found: object) -> str | None:
     """`2,048 of 12,375 characters stand in the next prompt, step 6`"""
     if not isinstance(found, dict):
         return None
-    share = f"{count(found['characters'])} of {count(found['of'])} characters"
-    return f"{share} stand in the next prompt, step {found['step']}"
+    where = f"in the next prompt, step {found['step']}"
+    match found["how"]:
+        case How.ABSENT:
+            return f"not found {where}, as it was or in other forms of JSON"
+        case How.REWORDED:
+            return f"not verbatim {where}"
+    return f"{count(found['characters'])} of {count(found['of'])} characters stand {where}"
 
 
 def _print_step(step: StepHead, run: RunHead, value: dict[str, object]) -> None:

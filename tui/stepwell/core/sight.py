@@ -1,83 +1,195 @@
 """What the model saw of a tool's output: looked for in the next prompt of the same agent."""
 
-import json
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
 
 from stepwell.core.prompts import messages_of
+from stepwell.core.renderings import ENOUGH, Rendering, plain_json, renderings, spellings
 
-ENOUGH = 24
-"""So many characters in common are taken for a beginning of the output, and not for chance."""
+DECENT = 64
+"""So many characters in common, or half of the output, show that this output stands there and not one like it."""
+MOST = 0.8
+"""The share of the words that stands there where the output was only written in another way."""
+FEW = 0.4
+"""The share of the words of a lost part that may follow by chance; where more do, nothing is said of a cut."""
+
+_OWNERS = {"tool_use_id", "tool_call_id", "call_id"}
+_WORD = re.compile(r"\w+")
+_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|[nrt])")
+
+
+class How(StrEnum):
+    """How an output stands in a prompt."""
+
+    WHOLE = "whole"
+    CUT = "cut"
+    """A part of it stands there, and the rest surely does not."""
+    REWORDED = "other form"
+    """Most of its words stand there, in no form that is known."""
+    ABSENT = "not found"
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """Of an output `length` characters long the prompt `number` holds the first `seen`; all, some or none."""
+    """Of an output the prompt `number` holds `seen` of `length` characters, in the form of which it holds most.
+
+    Whitespace at the ends does not count. `seen` is 0 where no form of it was found.
+    """
 
     number: int
     seen: int
     length: int
     rest: str
     """The beginning of what was not seen."""
+    how: How
 
     @property
     def whole(self) -> bool:
-        return self.seen >= self.length
+        return self.how is How.WHOLE
 
     @property
     def cut(self) -> bool:
-        return 0 < self.seen < self.length
+        return self.how is How.CUT
 
     @property
     def absent(self) -> bool:
-        return self.seen == 0 < self.length
+        return self.how is How.ABSENT
+
+
+class _Held(NamedTuple):
+    seen: int
+    length: int
+    lost: str
+    beside: str
+    """Where a lost part would stand if it were written in another way."""
+
+    @property
+    def is_decent(self) -> bool:
+        return self.seen >= min(DECENT, self.length / 2)
+
+
+class _Found(NamedTuple):
+    length: int
+    text: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The texts of a prompt; those of one message, or of one tool's result in it, have the same owner."""
+
+    texts: list[str]
+    owners: list[int]
+
+    def after(self, text: int, at: int, most: int) -> str:
+        """What follows there in what the same owner said, at most about so many characters."""
+        following = self.texts[text][at : at + most]
+        for other in range(text + 1, len(self.texts)):
+            if self.owners[other] != self.owners[text] or len(following) >= most:
+                break
+            following += "\n" + self.texts[other][:most]
+        return following
+
+    def of_owners(self) -> Iterator[list[str]]:
+        start = 0
+        for end in range(1, len(self.texts) + 1):
+            if end == len(self.texts) or self.owners[end] != self.owners[start]:
+                yield self.texts[start:end]
+                start = end
 
 
 def seen(output: object, number: int, prompt: object) -> Sight:
-    """How much of a tool's `output` stands in `prompt`, the input of the model call `number`.
+    """How much of a tool's `output` stands in `prompt`, the input of the model call `number`; both are JSON-like.
 
-    An output that is no text may have been written as JSON in several ways; the one of which most is seen
-    counts.
+    It may have been written in several ways; the one of which most is seen counts. Neither a loss nor a cut is
+    claimed where the output may stand there in a way that is not known. Raises RecursionError for what is nested
+    too deeply to be written as JSON, ValueError for an integer too long for it.
     """
-    texts = [text for message in messages_of(prompt) or [prompt] for text in _texts(message)]
-    best = Sight(number, -1, 0, "")
-    for spelling in _spellings(output):
-        longest = max((_common(spelling, text) for text in texts), default=0)
-        sight = Sight(number, longest, len(spelling), spelling[longest : longest + 200])
-        if sight.seen * max(1, best.length) > best.seen * max(1, sight.length):
-            best = sight
+    if output in (None, [], {}) or (isinstance(output, str) and not output.strip()):
+        return Sight(number, 0, 0, "", How.WHOLE)
+    messages = messages_of(prompt) or [prompt]
+    said = _said(messages)
+    best = _best(output, said)
+    if best is not None and not best.lost:
+        return Sight(number, best.length, best.length, "", How.WHOLE)
+    length = len(output.strip() if isinstance(output, str) else plain_json(output))
+    if not isinstance(output, str) and _holds(messages, output):
+        return Sight(number, length, length, "", How.WHOLE)
+    if best is not None and best.is_decent and (how := _how(best)):
+        return Sight(number, best.seen, best.length, best.lost[:200], how)
+    words = [word for text in _scalars(output) for word in _words(text)]
+    is_told = any(_share(words, texts) >= MOST for texts in said.of_owners())
+    return Sight(number, 0, length, "", How.REWORDED if is_told else How.ABSENT)
+
+
+def _how(held: _Held) -> How | None:
+    """None where it may be a cut, or something else."""
+    words = _words(held.lost)
+    if not words and len(held.lost) < ENOUGH:
+        return How.WHOLE  # a bracket, a full stop
+    share = _share(words, [held.beside])
+    if share >= MOST:
+        return How.REWORDED
+    return How.CUT if share <= FEW else None
+
+
+def _best(output: object, said: _Said) -> _Held | None:
+    best: _Held | None = None
+    for rendering in renderings(output):
+        held = _beginning(rendering, said)
+        if held is None:
+            continue
+        if not held.lost:
+            return held
+        if best is None or (held.seen, -held.length) > (best.seen, -best.length):
+            best = held
+    if best is None and isinstance(output, str):
+        return max(filter(None, (_end(text, said) for text in spellings(output.strip()))), default=None)
     return best
 
 
-def _spellings(output: object) -> Iterator[str]:
-    if isinstance(output, str):
-        yield output
-        return
-    yield json.dumps(output, ensure_ascii=False, default=str)
-    yield json.dumps(output, default=str)
-    yield json.dumps(output, ensure_ascii=False, separators=(",", ":"), default=str)
-    yield str(output)
+def _beginning(rendering: Rendering, said: _Said) -> _Held | None:
+    """What stands there of a rendering from its beginning on, and after that of its end."""
+    if not any(rendering.begin in text for text in said.texts):
+        return None
+    output = rendering.write()
+    head = _longest(output, said.texts)
+    lost = output[head.length :]
+    if not lost:
+        return _Held(head.length, len(output), "", "")
+    after = said.after(head.text, head.at + head.length, 3 * len(lost) + 1000)
+    if len(lost) >= ENOUGH and (tail := _longest(lost[::-1], [after[::-1]])).length:
+        end = len(after) - tail.at
+        lost, after = lost[: -tail.length], f"{after[: end - tail.length]} {after[end:]}"
+        return _Held(head.length + tail.length, len(output), lost, after)
+    return _Held(head.length, len(output), lost, after)
 
 
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
+def _end(output: str, said: _Said) -> _Held | None:
+    """The same of the end alone."""
+    if not any(output[-DECENT:] in text for text in said.texts):
+        return None
+    tail = _longest(output[::-1], [text[::-1] for text in said.texts])
+    end = len(said.texts[tail.text]) - tail.at
+    before = said.texts[tail.text][: end - tail.length]
+    return _Held(tail.length, len(output), output[: len(output) - tail.length], before)
 
 
-def _common(output: str, text: str) -> int:
-    """Length of the longest beginning of `output` that stands in `text`."""
-    start = output[:ENOUGH]
-    longest, at = 0, text.find(start) if start else -1
-    while at >= 0:
-        longest = max(longest, _prefix(output, text, at))
-        at = text.find(start, at + 1) if longest < len(output) else -1
-    return longest
+def _longest(output: str, texts: Sequence[str]) -> _Found:
+    """The longest beginning of `output` that stands in one of the texts; each place looked at is a better one."""
+    best = _Found(0, 0, 0)
+    for number, text in enumerate(texts):
+        at = text.find(output[: max(ENOUGH, best.length + 1)])
+        while at >= 0:
+            best = _Found(_prefix(output, text, at), number, at)
+            if best.length == len(output):
+                return best
+            at = text.find(output[: best.length + 1], at + 1)
+    return best
 
 
 def _prefix(output: str, text: str, at: int) -> int:
@@ -90,3 +202,59 @@ def _prefix(output: str, text: str, at: int) -> int:
         else:
             high = middle - 1
     return low
+
+
+def _said(messages: Sequence[object]) -> _Said:
+    said, owner = _Said([], []), 0
+
+    def add(value: object) -> None:
+        nonlocal owner
+        if isinstance(value, dict):
+            owner += not _OWNERS.isdisjoint(value)
+            for item in value.values():
+                add(item)
+        elif isinstance(value, list):
+            for item in value:
+                add(item)
+        elif value is not None:
+            said.texts.append(_scalar(value))
+            said.owners.append(owner)
+
+    for message in messages:
+        owner += 1
+        add(message)
+    return said
+
+
+def _scalar(value: object) -> str:
+    return value if isinstance(value, str) else str(value).lower()
+
+
+def _scalars(value: object) -> list[str]:
+    """Those of a value without the names in it, which other ways to write it leave out."""
+    return _said([value]).texts
+
+
+def _holds(value: object, output: object) -> bool:
+    """Whether the output stands there as it is, unwritten."""
+    if not isinstance(value, dict | list):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return value == output or any(_holds(item, output) for item in items)
+
+
+def _words(text: str) -> list[str]:
+    if "\\" in text:
+        text = _ESCAPED.sub(_unescaped, text)
+    return _WORD.findall(text.lower())
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else " "
+
+
+def _share(words: list[str], texts: Sequence[str]) -> float:
+    """How many of the words stand there, each as often."""
+    there = Counter(word for text in texts for word in _words(text))
+    return sum((Counter(words) & there).values()) / len(words) if words else 0.0

@@ -215,7 +215,7 @@ def _output(view: View, world: World, width: int) -> Content:
     if step.type == TOOL_CALL:
         prompt = not_looked_through(world)
         label += f", prompt {prompt} too large to search" if prompt is not None else ""
-        return Content(label, _followed(shown, "", Role.ERROR, width, view.sight))
+        return Content(label, _followed(shown, "", Role.DIM, width, view.sight))
     return Content(label, shown)
 
 
@@ -264,7 +264,8 @@ def _error(payload: Payload, width: int, *, raw: bool) -> Document:
 
 def _followed(shown: Document, words: str, role: Role, width: int, sight: Sight | None = None) -> Document:
     """A document with a few words: what was cut stands above, where it is seen without scrolling."""
-    above = [line for text in sight_lines(sight) for line in wrap_line((Span(text, role),), width)]
+    weight = Role.ERROR if sight is not None and sight.cut else Role.DIM
+    above = [line for text in sight_lines(sight) for line in wrap_line((Span(text, weight),), width)]
     below = list(rows(note(words, width, role))) if words else []
     if not above and not below:
         return shown

@@ -193,7 +193,7 @@ class ReplayingScreen(Screen[str | None]):
         if self.view is None:
             return
         view = replace(self.view, world=message.world, sight=message.sight)
-        if message.sight is not None and not message.sight.whole:
+        if message.sight is not None and message.sight.cut:
             view = replace(view, cut=view.cut | {message.world.number})
         if not view.stale:  # else a newer move is under way
             if self.view.unread is not None and view.unread is None:
