@@ -1,9 +1,12 @@
 """The breakpoint manager: what it shows, and what becomes of the breakpoints."""
 
+from dataclasses import replace
 from uuid import UUID
 
 from textual.pilot import Pilot
 
+from stepwell.app.panes.breakpoints import bookmark_lines
+from stepwell.app.present import line_text
 from stepwell.app.screens.breakpoints import BreakpointsScreen
 from stepwell.core.breakpoints import Breakpoint, OnError, OnLap, OnName, OnType
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, RunHead, StepHead
@@ -118,3 +121,28 @@ def test_its_keys_are_one_key_away() -> None:
     rows, _ = managed((SEARCH,), "question_mark")
     assert rows[0] == "keys of the breakpoints"
     assert any("on / off" in row for row in rows)
+
+
+def test_the_bookmarks_are_listed_below() -> None:
+    """By step, as many as there is room for; also one whose step this run does not have."""
+    marked = replace(timeline(), bookmarks={"b": 3, "a": 2, "z": 9})
+    rows = [line_text(line).rstrip() for line in bookmark_lines(marked, 80, 20)]
+    assert rows[2:] == [
+        "   a      2  gpt-5-mini",
+        "   b      3  search_orders",
+        "   z      9  is not in this run",
+    ]
+    assert [line_text(line).rstrip() for line in bookmark_lines(marked, 80, 4)][2:] == [
+        "   a      2  gpt-5-mini",
+        "   and 2 more",
+    ]
+    assert bookmark_lines(marked, 80, 2) == bookmark_lines(timeline(), 80, 20) == []
+    app = ScreenApp(BreakpointsScreen(marked))
+    shown: list[str] = []
+
+    async def act(pilot: Pilot[object]) -> None:
+        await handled(pilot)
+        shown.extend(text_of(app.screen))
+
+    drive(app, act, (80, 24))
+    assert rows[1:] == shown[4:8]

@@ -223,6 +223,13 @@ def test_a_row_that_stands_for_others_says_for_how_many() -> None:
     assert "+2" in rows(view(parent))[0]
 
 
+def test_a_bookmark_is_shown_in_the_row_of_its_step() -> None:
+    """By its letter, also where several stand at a step that stands for laps."""
+    timeline = build(run(), calls("aaaaab"), bookmarks={"x": 1, "b": 2, "A": 2})
+    assert [row.split()[-1] for row in rows(view(timeline))[:3]] == ["'x", "o2'Ab", "o3"]
+    assert rows(view(toggle_fold(timeline).timeline))[1].split()[-1] == "o2-5'Ab"
+
+
 def test_unknown_types_and_missing_names_are_shown_for_what_they_are() -> None:
     """An initial, or a dash where there is none."""
     steps = [StepHead(4, "plan", True), StepHead(9, "名", True), StepHead(10, "", True)]

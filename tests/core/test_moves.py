@@ -215,7 +215,7 @@ def test_a_bookmark_is_a_letter_for_a_step() -> None:
     assert said(marked) == (2, "bookmark k at step 2")
     away = moves.last(marked.timeline).timeline
     assert said(moves.go_to_bookmark(away, "k")) == (2, None)
-    assert said(moves.go_to_bookmark(away, "x")) == (4, "no bookmark 'x'; set: k")
+    assert said(moves.go_to_bookmark(away, "x")) == (4, "no bookmark 'x'; set: k@2")
     assert said(moves.set_bookmark(away, "1")) == (4, "a bookmark is a letter, a-z or A-Z")
 
 

@@ -34,7 +34,7 @@ DEBUGGER: list[Binding] = [
     key("c", "move('continue')", "continue", "continue", "to the next breakpoint hit"),
     key("C", "move('reverse')", "reverse", "reverse-continue", "to the hit before"),
     key("b", "choose('break')", "break", "breakpoint", "then n this name, t type, e errors, l laps"),
-    key("B", "breakpoints", "breakpoints", "breakpoints", "all breakpoints: switch, delete"),
+    key("B", "breakpoints", "breakpoints", "breakpoints", "all of them: switch, delete; and the bookmarks"),
     key("exclamation_mark", "move('error_next')", "error", "next error", "raised or in doubt"),
     key("r", "move('lap_next')", "lap-next", "next lap", "first call of the next round of a loop"),
     key("R", "move('lap_previous')", "lap-back", "previous lap", "of a loop"),

@@ -244,6 +244,6 @@ def set_bookmark(timeline: Timeline, letter: str) -> Move:
 def go_to_bookmark(timeline: Timeline, letter: str) -> Move:
     number = timeline.bookmarks.get(letter)
     if number is None:
-        known = " ".join(sorted(timeline.bookmarks)) or "none"
+        known = " ".join(f"{name}@{at}" for name, at in sorted(timeline.bookmarks.items())) or "none"
         return Move(timeline, f"no bookmark {letter!r}; set: {known}")
     return go_to_number(timeline, number)

@@ -90,6 +90,11 @@ class Timeline:
             found.append(f"o{lap}")
         return tuple(found)
 
+    def bookmarks_at(self, index: int) -> str:
+        """The letters of the bookmarks of the step."""
+        number = self.steps.numbers[index]
+        return "".join(sorted(letter for letter, marked in self.bookmarks.items() if marked == number))
+
     def _hits(self) -> "list[array[int]]":
         return [self.outline.hits(point.condition) for point in self.breakpoints if point.enabled]
 

@@ -13,6 +13,7 @@ SIGNS: Mapping[str, Mapping[str, str]] = {
         "o3": "third lap of a loop: the same calls with the same results again",
         "o2-24": "one row for these laps, folded: Enter shows each step",
         "*": "a breakpoint stops here",
+        "'a": "bookmark a, set by ma: 'a goes to it, B lists all of them",
         ">": "where you are",
         "+5": "five steps that it called, folded into its row",
         ".31  1.8  1m31": "how long it took: in seconds, or minutes and seconds",

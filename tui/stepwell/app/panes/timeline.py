@@ -9,6 +9,8 @@ from stepwell.core.timeline import BREAKPOINT, Timeline
 LETTERS = {LLM_CALL: "L", TOOL_CALL: "T", STATE_UPDATE: "S"}
 CUT = "x"
 """The model did not see the whole output; known of the steps that were looked at."""
+BOOKMARK = "'"
+"""Before the letters of a step's bookmarks."""
 HERE = ">"
 WIDE = 40
 """Below so many columns the steps of a swarm show who took them rather than how long they took."""
@@ -73,6 +75,8 @@ def _line(view: View, row: Row, width: int, digits: int, agents: bool, durations
     laps = row.kind is RowKind.LAPS
     if laps:
         marks += f"-{(timeline.lap(row.index) or 0) + row.count - 1}"
+    if letters := timeline.bookmarks_at(row.index):
+        marks += BOOKMARK + letters
     took = duration(step.duration) if durations and not laps else ""
     tail = f"{took} {marks:<2}".rjust(8 if durations else 3)
     name = _name(step, row, agents, width - len(head) - len(tail))

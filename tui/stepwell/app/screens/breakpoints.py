@@ -1,4 +1,4 @@
-"""The breakpoint manager: switch, delete, add."""
+"""The breakpoint manager: switch, delete, add; the bookmarks are listed as well."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from textual.screen import Screen
 
 from stepwell.app.keys import key
 from stepwell.app.panes.bars import ends
-from stepwell.app.panes.breakpoints import HEADER, breakpoint_lines, hits
+from stepwell.app.panes.breakpoints import HEADER, bookmark_lines, breakpoint_lines, hits
 from stepwell.app.present import Line, Role, Span, clean, fit
 from stepwell.app.screens.help import HelpScreen
 from stepwell.app.widgets.lines import Lines
@@ -72,6 +72,7 @@ class BreakpointsScreen(Screen[tuple[Breakpoint, ...]]):
         found = [hits(self._timeline, point) for point in self.points]
         top = self.selected - self._row(height)
         body = breakpoint_lines(self.points, found, self.selected, top, width, rows)
+        body += bookmark_lines(self._timeline, width, rows - len(body))
         status = f"! {clean(self.error)}" if self.error else clean(self.message)
         return [
             ends(*self._title_ends(), width),

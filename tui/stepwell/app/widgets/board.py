@@ -150,7 +150,15 @@ class Board(Widget):
     def _paint_timeline(self, view: View, geometry: Geometry) -> None:
         timeline, height = view.timeline, geometry.body
         top = top_row(timeline, height)
-        page_of = (timeline.outline, timeline.layout, timeline.breakpoints, view.cut, top, geometry)
+        page_of = (
+            timeline.outline,
+            timeline.layout,
+            timeline.breakpoints,
+            timeline.bookmarks,
+            view.cut,
+            top,
+            geometry,
+        )
         if self._page_of != page_of:
             self._page = page_lines(view, top, geometry.timeline_width, height, geometry.durations)
             self._page_of = page_of
