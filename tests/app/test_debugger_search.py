@@ -201,3 +201,74 @@ def test_the_state_is_looked_through_as_well(recorded_dsn: str) -> None:
         assert reversed_in(debugger, debugger.view.pane) == ["find order"]
 
     debug(recorded_dsn, LOOPING, act)
+
+
+@pytest.mark.parametrize(
+    ("typed", "number", "pane", "shown"),
+    [
+        ('"id": 9054', 5, Pane.OUTPUT, '"id": 9054'),
+        ('{"id":9054,', 5, Pane.OUTPUT, '{"id": 9054,'),
+        ("id=9054", 5, Pane.OUTPUT, '"id": 9054'),
+        ('"item": "la', 5, Pane.OUTPUT, '"item": "la'),
+        ('lamp", "status": "no', 5, Pane.OUTPUT, 'lamp", "status": "no'),
+        ("limit: 230", 5, Pane.INPUT, "limit  230"),
+        ('query="broken', 5, Pane.INPUT, 'query  "broken'),
+        ("query = broken lamp", 5, Pane.INPUT, 'query  "broken lamp'),
+        ("customer=42", 2, Pane.OUTPUT, '"customer": 42'),
+    ],
+)
+def test_a_member_is_found_and_marked_however_it_is_typed(
+    recorded_dsn: str, typed: str, number: int, pane: Pane, shown: str
+) -> None:
+    """In JSON, and in a table of arguments."""
+
+    async def act(debugger: Debugging) -> None:
+        await debugger.press(f"/{typed}<enter>")
+        while debugger.number < number:
+            await debugger.press(".")
+        assert (debugger.number, debugger.view.pane) == (number, pane)
+        assert "".join(reversed_in(debugger, pane)).startswith(shown)
+
+    debug(recorded_dsn, LOOPING, act, size=(120, 40))
+
+
+def test_a_member_of_what_a_model_asks_for_is_marked_in_its_call(recorded_dsn: str) -> None:
+    """Arguments are JSON in a string."""
+
+    async def act(debugger: Debugging) -> None:
+        await debugger.press('/"customer": 42<enter>')
+        assert (debugger.number, debugger.view.pane) == (1, Pane.OUTPUT)
+        assert "".join(reversed_in(debugger, Pane.OUTPUT)) == "customer=42"
+
+    debug(recorded_dsn, LOOPING, act)
+
+
+def test_a_member_that_a_step_changes_is_marked_in_its_change(schema_dsn: str) -> None:
+    """Of a state that is kept as what changed in it."""
+    run = UUID("10460000-0000-4000-8000-000000000001")
+    script = Script(run)
+    script.step("state_update", None, {"$patch": [{"set": [], "to": {"tries": 2}}]}, {"$patch": []})
+    changed = {"$patch": [{"set": ["tries"], "to": 3}]}
+    script.step("state_update", None, changed, {"$patch": []})
+    script.write(schema_dsn)
+
+    async def act(debugger: Debugging) -> None:
+        await debugger.press("/tries=2<enter>")
+        assert (debugger.number, reversed_in(debugger, Pane.INPUT)[0]) == (1, "tries")
+        await debugger.press("/tries=3<enter>")
+        assert "".join(reversed_in(debugger, Pane.INPUT)) == "tries  2 -> 3"
+
+    debug(schema_dsn, run, act)
+
+
+def test_an_agent_is_found_at_its_first_step(recorded_dsn: str) -> None:
+    """Whose panes do not name it."""
+
+    async def act(debugger: Debugging) -> None:
+        await debugger.press("/Triage<enter>")
+        assert "not found: Triage (upper case is matched exactly)" in debugger.status
+        await debugger.press("/triage<enter>")
+        assert debugger.number == 1
+        assert "hit 1 of 1, in its agent's name" in debugger.status
+
+    debug(recorded_dsn, LOOPING, act)

@@ -1,9 +1,26 @@
 """A text in lines that are laid out: found across rows, and shown in reverse."""
 
+import json
+from collections.abc import Callable, Iterable
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stepwell.app.marking import Part, marked, occurrences
-from stepwell.app.present import Line, Role, Span, line_text, raw
+from stepwell.app.present import (
+    Line,
+    Role,
+    Row,
+    Rows,
+    Span,
+    arguments_document,
+    clean,
+    json_rows,
+    line_text,
+    raw,
+    rows,
+)
 from stepwell.app.present import lines as all_lines
 
 
@@ -73,3 +90,47 @@ def test_spans_are_split_and_keep_their_roles() -> None:
 def test_without_a_mark_lines_stay_as_they_are() -> None:
     given = [line("ab")]
     assert marked(given, "", 10) == given
+
+
+@pytest.mark.parametrize("mark", ["id=88", '"id": 88', 'id:"88', '"id":"88'])
+def test_a_member_is_marked_in_json_in_a_call_and_in_a_table(mark: str) -> None:
+    """A value that is not quoted is also that of a string; another key that ends so is another one."""
+    shown = [
+        '"id": "88"',
+        '{"id":"88"}',
+        'get(id="88")',
+        'id            "88"',
+        '"uid": "88"',
+        'get(uid="88")',
+        "id 88",
+    ]
+    assert reversed_in([line(each) for each in shown], mark, 80) == [
+        '"id": "88', '"id":"88', 'id="88', 'id            "88',
+    ]  # fmt: skip
+
+
+def test_a_member_whose_string_is_shown_as_it_reads_is_marked() -> None:
+    """As panes do with one that is too long for a row."""
+    assert reversed_in([line('"a": "say "hi" to')], r'"a": "say \"hi', 80) == ['"a": "say "hi']
+    assert reversed_in([line('"a": "say "hi" to')], 'a=say "hi', 80) == ['"a": "say "hi']
+
+
+@given(
+    st.dictionaries(
+        st.text(min_size=1, max_size=6),
+        st.text(max_size=9) | st.integers() | st.none(),
+        min_size=1,
+        max_size=3,
+    ),
+    st.sampled_from(["{}: {}", "{}:{}", "{}={}"]),
+    st.sampled_from([json_rows, lambda text, width: rows(arguments_document(json.loads(text), width))]),
+)
+def test_every_member_that_stands_on_one_line_is_marked(
+    value: dict[str, object], form: str, laid_out: Callable[[str, int], Iterable[Row]]
+) -> None:
+    """With its key and value as JSON spells them. A table cuts a long key."""
+    shown = list(all_lines(Rows(laid_out(json.dumps(value, ensure_ascii=False), 200))))
+    for key, inner in value.items():
+        if "\n" not in f"{key}{inner}" and len(clean(key)) < 18:
+            mark = form.format(*(json.dumps(each, ensure_ascii=False) for each in (key, inner)))
+            assert reversed_in(shown, mark, 200)

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from stepwell.core.world import MISSING, SHARED, Change, Last, Moment
 from stepwell.errors import DatabaseError, NotFoundError
@@ -253,3 +254,19 @@ def test_a_search_finds_where_a_text_first_appears(schema_dsn: str) -> None:
         assert replayer.search("lamp") == [1, 2, 3]
         assert replayer.search('"Lamp"') == [2]
         assert replayer.search("100%") == []
+
+
+def test_a_search_finds_a_member_in_every_column_that_holds_it(schema_dsn: str) -> None:
+    """Of a value, of an error, of JSON in a string; in either case unless there is a capital."""
+    add_step(schema_dsn, 1, "tool_call", input={"Id": 88}, output=[])
+    add_step(schema_dsn, 2, "tool_call", input={}, output=[{"id": "88", "Item": "Lamp"}])
+    add_step(schema_dsn, 3, "llm_call", input={}, output={"arguments": '{"id":88,"item":"lamp"}'})
+    add_step(schema_dsn, 4, "tool_call", input={}, error=Jsonb({"id": 188}))
+    add_step(schema_dsn, 5, "tool_call", input={}, error=Jsonb({"id": 881}))
+    with replaying(schema_dsn) as replayer:
+        assert replayer.search('"id": 88') == [1, 2, 3, 5]
+        assert replayer.search("Id=88") == [1]
+        assert replayer.search('"Item":"La') == [2]
+        assert replayer.search("item=lamp") == [2, 3]
+        assert replayer.search("id=8") == [1, 2, 3, 5]
+        assert replayer.search("d=88") == []

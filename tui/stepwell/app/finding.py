@@ -9,7 +9,7 @@ from stepwell.app.marking import occurrences
 from stepwell.app.panes.content import content
 from stepwell.app.present import Blocks, Document, is_too_large, lines
 from stepwell.app.view import View
-from stepwell.core.search import folds_case, needle
+from stepwell.core.search import folds_case, spellings
 from stepwell.core.world import World
 
 STRIDE = 2_000
@@ -83,14 +83,17 @@ def _first_in(text: str | None, mark: str) -> Generator[int, None, int | None]:
     """
     if text is None:
         return 0
-    sought, folds = needle(mark), folds_case(mark)
-    pattern = re.compile(re.escape(sought), re.IGNORECASE if folds else 0)
+    folds = folds_case(mark)
+    sought = [each.lower() if folds else each for each in spellings(mark)]
+    pattern = re.compile("|".join(map(re.escape, sought)), re.IGNORECASE if folds else 0)
+    longest = max(map(len, sought))
     for start in range(0, len(text), PIECE):
         if start:
             yield 1
-        piece = text[start : start + PIECE + len(sought) - 1]
+        piece = text[start : start + PIECE + longest - 1]
         if piece.isascii():  # quicker than the pattern
-            at = piece.lower().find(sought.lower()) if folds else piece.find(sought)
+            folded = piece.lower() if folds else piece
+            at = min((at for each in sought if (at := folded.find(each)) >= 0), default=-1)
         else:
             at = found.start() if (found := pattern.search(piece)) else -1
         if at >= 0:

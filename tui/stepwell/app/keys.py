@@ -48,7 +48,13 @@ DEBUGGER: list[Binding] = [
         "go to, or a command",
         ":17  :50%  :@11:42  :@+90s  :RUN:STEP  :break",
     ),
-    key("slash", "prompt('search')", "search", "search", "where a text first appears; goes round"),
+    key(
+        "slash",
+        "prompt('search')",
+        "search",
+        "search",
+        "where a text or key=value first appears; capitals count",
+    ),
     key("full_stop", "hit('next')", "hit-next", "next hit", "of the search"),
     key("semicolon", "hit('previous')", "hit-back", "previous hit", "of the search"),
     key(

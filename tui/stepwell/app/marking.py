@@ -1,12 +1,20 @@
 """Where a text stands in lines that are laid out, also where it is wrapped over two or more of them. Pure."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from stepwell.app.present import Line, Role, Span, clean, line_cells
-from stepwell.core.search import folds_case, needle
+from stepwell.core.search import MARKS, folds_case, needle, readings
+
+PADDING = 22
+"""The most blanks between a name in a table and its value, which stands in the same column in each row."""
+
+OLD = 200
+"""The most characters of an old value that stands before a new one."""
 
 
 class Part(NamedTuple):
@@ -48,10 +56,37 @@ def occurrences(lines: Iterable[Line], mark: str, width: int) -> Iterator[tuple[
 
 @lru_cache(maxsize=8)
 def _pattern(mark: str) -> tuple[re.Pattern[str], int]:
-    """What finds a text as it reads and as JSON spells it, and the most characters that takes."""
-    spellings = dict.fromkeys((clean(mark), clean(needle(mark))))
-    pattern = "|".join(map(re.escape, spellings))
-    return re.compile(pattern, re.IGNORECASE if folds_case(mark) else 0), max(map(len, spellings))
+    """What finds a text as it reads and as JSON spells it, also as a part of JSON, and the most characters of that."""
+    spelled = dict.fromkeys((clean(mark), clean(needle(mark))))
+    read = [
+        [_token_pattern(token, after) for token, after in pairwise((*each, ""))] for each in readings(mark)
+    ]
+    pattern = "|".join([*map(re.escape, spelled), *("".join(each) for each in read)])
+    longest = max(map(len, spelled)) + (PADDING + OLD + len(mark) if read else 0)
+    return re.compile(pattern, re.IGNORECASE if folds_case(mark) else 0), longest
+
+
+def _token_pattern(token: str, after: str) -> str:
+    """A key stands as in JSON, as in a call or as in a table, also of changes; a string also as it reads."""
+    if token == ":":
+        return ""  # the key before has it
+    if token in MARKS:
+        return re.escape(token) + " ?" * (token == "," and after != "")
+    written = "|".join(map(re.escape, dict.fromkeys((clean(token), clean(_read(token))))))
+    if after != ":":
+        return f"(?:{written})"
+    name = re.escape(clean(_read(token)).removeprefix('"').removesuffix('"'))
+    bare = rf"|(?<!\w){name}(?:=| {{2,{PADDING}}}(?:.{{1,{OLD}}}? -> )?)" if token.startswith('"') else ""
+    return f"(?:(?:{written}) ?: ?{bare})"
+
+
+def _read(token: str) -> str:
+    """A string, or a part of one, with what is escaped in it as it reads."""
+    start, end = token.startswith('"'), len(token) > 1 and token.endswith('"')
+    try:
+        return '"' * start + str(json.loads(f'"{token[start : len(token) - end]}"', strict=False)) + '"' * end
+    except ValueError:
+        return token
 
 
 def _piece(row: int, line: Line) -> _Piece:

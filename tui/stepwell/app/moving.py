@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from stepwell.core import moves
 from stepwell.core.folding import parent_fold
 from stepwell.core.moves import Move
+from stepwell.core.search import folds_case
 from stepwell.core.timeline import Timeline
 
 
@@ -83,6 +84,17 @@ def hits_in(timeline: Timeline, numbers: Iterable[int]) -> tuple[int, ...]:
     return tuple(
         [number for number in found if number > last or timeline.outline.index_of(number) is not None]
     )
+
+
+def agents_named(timeline: Timeline, text: str) -> list[int]:
+    """Numbers of the first steps of the agents in whose names a text occurs, case folded as by a search."""
+    folds = folds_case(text)
+    steps = timeline.outline.by_agent
+    return [
+        timeline.steps.numbers[steps[agent][0]]
+        for agent in steps
+        if text in ((agent or "").lower() if folds else agent or "")
+    ]
 
 
 def search_hit(timeline: Timeline, hits: Sequence[int], *, forwards: bool, from_here: bool = False) -> Move:

@@ -9,7 +9,7 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from stepwell.core.liveness import ALIVE_SECONDS
-from stepwell.core.search import Found, folds_case, needle
+from stepwell.core.search import Found, folds_case, spellings
 from stepwell.core.steps import Loop, Payload, RunHead, StepHead, Stored
 from stepwell.core.whole import payload
 from stepwell.errors import DatabaseError, NotFoundError, UsageError
@@ -161,7 +161,8 @@ def read_payload(connection: psycopg.Connection, run_id: UUID, number: int) -> P
 
 def search_steps(connection: psycopg.Connection, run_id: UUID, text: str) -> list[Found]:
     """Steps in which `text` occurs, and all model calls; reads every payload of the run as it is stored."""
-    found = rows(connection, "search_steps", run_id=run_id, needle=needle(text), fold=folds_case(text))
+    needles = list(spellings(text))
+    found = rows(connection, "search_steps", run_id=run_id, needles=needles, fold=folds_case(text))
     columns = ("step_number", "step_type", "agent", "in_input", "in_output", "call_hash", "input_base")
     return [Found(*(row[column] for column in columns)) for row in found]
 

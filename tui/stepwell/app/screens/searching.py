@@ -8,12 +8,13 @@ from stepwell.app.finding import Finder, Place, find
 from stepwell.app.memory import Memory
 from stepwell.app.messages import Found
 from stepwell.app.mover import Mover
-from stepwell.app.moving import hits_in, search_hit
+from stepwell.app.moving import agents_named, hits_in, search_hit
 from stepwell.app.present import count, size
 from stepwell.app.screens.replaying import ReplayingScreen, Start
 from stepwell.app.view import View
 from stepwell.app.widgets.lines import Lines
 from stepwell.core.moves import Move
+from stepwell.core.search import folds_case
 from stepwell.store.connect import Target
 
 LAYING_OUT = "laying out … "
@@ -53,7 +54,7 @@ class SearchingScreen(ReplayingScreen):
         if view.hits:
             self._to_hit(view, forwards=which == "next")
         elif self._missed:
-            self.say(f"not found: {self._missed}")
+            self.say(_not_found(self._missed))
         else:
             self.say("nothing was searched for yet: / searches")
 
@@ -97,10 +98,11 @@ class SearchingScreen(ReplayingScreen):
     def _found(self, message: Found) -> None:
         if self.view is None:
             return
-        hits = hits_in(self.view.timeline, message.numbers)
+        timeline = self.view.timeline
+        hits = hits_in(timeline, [*message.numbers, *agents_named(timeline, message.text)])
         if not hits:  # the hits before stay, for `.` and `;`
             self._missed = message.text
-            self.say(f"not found: {message.text}")
+            self.say(_not_found(message.text))
             return
         self._text = message.text
         self.view = replace(self.view, hits=hits, mark="")
@@ -119,8 +121,10 @@ class SearchingScreen(ReplayingScreen):
             self.board.lines(place.pane).move_to(place.line)
             return
         step = view.timeline.current
-        in_name = step is not None and self._text.lower() in (step.name or "").lower()
-        where = ", in its name" if in_name else "; x shows it as stored"
+        names = {"name": step.name, "agent's name": step.agent} if step is not None else {}
+        text = self._text.lower()
+        found = next((which for which, name in names.items() if text in (name or "").lower()), None)
+        where = f", in its {found}" if found else "; x shows it as stored"
         self.show(replace(view, message=self._words + where))
 
     @on(Lines.Seeking)
@@ -130,6 +134,11 @@ class SearchingScreen(ReplayingScreen):
             self.say(f"{LAYING_OUT}{_many(message.known)} lines, Ctrl-C stops")
         elif message.known is None and self.view is not None and self.view.message.startswith(LAYING_OUT):
             self.say("")
+
+
+def _not_found(text: str) -> str:
+    """With what may be why."""
+    return f"not found: {text}" + ("" if folds_case(text) else " (upper case is matched exactly)")
 
 
 def _many(number: int) -> str:
