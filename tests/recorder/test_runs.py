@@ -15,6 +15,7 @@ import stepwell
 from stepwell import DatabaseError, EncodingError, NotFoundError, Recorder, UsageError
 from stepwell.core.liveness import lock_key
 from stepwell.store.reading import list_runs
+from tests.store.rows import add_run
 
 
 def status_of(dsn: str, run_id: UUID) -> str:
@@ -103,8 +104,24 @@ def test_a_recorder_is_printed_without_its_password(schema_dsn: str) -> None:
 def test_resuming_what_is_not_there_is_refused(recorder: Recorder) -> None:
     with pytest.raises(NotFoundError, match=r"no run .* to resume"):
         recorder.resume(uuid4())
-    with pytest.raises(UsageError, match="is no run id"):
+    with pytest.raises(NotFoundError, match="no run's id begins with 6cbb"):
+        recorder.resume("6cbb")
+    with pytest.raises(UsageError, match="cannot begin a run's id"):
         recorder.resume("x")
+
+
+def test_a_run_is_resumed_by_a_beginning_of_its_id_that_no_other_has(
+    recorder: Recorder, schema_dsn: str, steps: Any
+) -> None:
+    ids = [UUID(f"6cbb{digit}000-0000-4000-8000-000000000001") for digit in "12"]
+    for run_id in ids:
+        add_run(schema_dsn, run_id)
+    with recorder.resume("6CBB1") as run:
+        run.tool(len, "ab")
+    assert run.run_id == ids[0]
+    assert [step["got"] for step in steps(ids[0])] == [2]
+    with pytest.raises(UsageError, match="6cbb matches 2 runs"):
+        recorder.resume("6cbb")
 
 
 def test_one_opening_is_for_one_run(recorder: Recorder) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal
 from uuid import UUID, uuid4
@@ -14,10 +15,10 @@ from psycopg import Connection
 from stepwell.core.codec import encode, parse
 from stepwell.core.codec.text import clean
 from stepwell.core.redaction import Redactor
-from stepwell.errors import DatabaseError, EncodingError, NotFoundError, UsageError
+from stepwell.errors import DatabaseError, EncodingError, NotFoundError, StepwellError, UsageError
 from stepwell.recorder import clock, waiting
 from stepwell.recorder.failures import cause, failure
-from stepwell.recorder.intents import EndRun, OpenRun, ResumeRun
+from stepwell.recorder.intents import EndRun, Errand, OpenRun, ResumeRun
 from stepwell.recorder.keeping import Keep, checked
 from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.redaction import Redact, redactor
@@ -29,6 +30,7 @@ from stepwell.settings import paths
 from stepwell.store import writing
 from stepwell.store.connect import Target, connect, resolve
 from stepwell.store.migrate import migrate
+from stepwell.store.reading import find_run
 from stepwell.store.writing import LOCK_TIMEOUT, SPOOL_LOCK_TIMEOUT
 
 log = logging.getLogger("stepwell")
@@ -124,16 +126,35 @@ class Recorder:
     def resume(self, run_id: UUID | str) -> Run:
         """Take up a run that is there: of another process, alive or dead, or an earlier one of this.
 
-        Its steps get the next numbers. It is running again, and whoever calls `Run.finish` (or leaves `with run:`)
-        ends it for all. Raises NotFoundError for no such run, RecordingError.
+        `run_id` may be the beginning of one, if no other run's id begins so, `@failed` or `@last`. Its steps get the
+        next numbers. It is running again, and whoever calls `Run.finish` (or leaves `with run:`) ends it for all.
+        Raises NotFoundError for no such run, UsageError for several or for what is no id, RecordingError.
         """
-        intent = ResumeRun(run_id if isinstance(run_id, UUID) else _parse(run_id))
+        intent = ResumeRun(run_id if isinstance(run_id, UUID) else self._find(run_id))
         self._writer.do(intent)
         if not intent.found:
             raise NotFoundError(f"no run {run_id} to resume; list them: stepwell runs")
         trail = self._trail(intent.run_id, clock.now())
         trail.known = False
         return Run(trail, Options())
+
+    def _find(self, text: str) -> UUID:
+        """The run whose id begins so, `@failed` or `@last`; a whole id is not looked for."""
+        with suppress(ValueError):
+            return UUID(text)
+
+        def look(connection: Connection[Any]) -> UUID | StepwellError:
+            try:
+                return find_run(connection, text).run_id
+            except (NotFoundError, UsageError) as problem:
+                return problem
+
+        errand = Errand(f"run {text} was not looked for, of which the whole id is not given", look)
+        self._writer.do(errand)
+        if isinstance(errand.result, StepwellError):
+            raise errand.result
+        assert isinstance(errand.result, UUID)
+        return errand.result
 
     def _trail(self, run_id: UUID, started_at: int) -> Trail:
         return Trail(self._writer, run_id, started_at, Prompts(self._deltas), self._redact, self._keep)
@@ -221,13 +242,6 @@ def _opening(name: str | None, tags: Mapping[str, object] | None, redact: Redact
     if redact is not None:
         name = redact.label("name", name)
     return OpenRun(uuid4(), name, given, clock.now())
-
-
-def _parse(run_id: str) -> UUID:
-    try:
-        return UUID(run_id)
-    except ValueError:
-        raise UsageError(f"{run_id!a} is no run id; one looks like {uuid4()}") from None
 
 
 def _open(target: Target, durable: bool, lock_timeout: str) -> Connection[Any]:
