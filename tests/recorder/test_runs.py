@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,7 +14,7 @@ import psycopg
 import pytest
 
 import stepwell
-from stepwell import DatabaseError, EncodingError, NotFoundError, Recorder, UsageError
+from stepwell import DatabaseError, EncodingError, NotFoundError, Recorder, RecordingError, UsageError
 from stepwell.core.liveness import lock_key
 from stepwell.store.reading import list_runs
 from tests.store.rows import add_run
@@ -122,6 +124,61 @@ def test_a_run_is_resumed_by_a_beginning_of_its_id_that_no_other_has(
     assert [step["got"] for step in steps(ids[0])] == [2]
     with pytest.raises(UsageError, match="6cbb matches 2 runs"):
         recorder.resume("6cbb")
+
+
+def test_what_is_begun_after_the_end_is_refused_and_what_was_under_way_finishes(
+    recorder: Recorder, steps: Any, run_row: Any
+) -> None:
+    made: list[int] = []
+    run = recorder.start()
+    stream = run.tool(lambda: iter("ab"))
+    with run.agent("b").step("tool_call", "slow") as slow:
+        run.finish()
+        for begin in (
+            lambda: run.tool(made.append, 1),
+            lambda: run.agent("b").state({"a": 1}),
+            lambda: run.step("tool_call", "late").__enter__(),
+            lambda: asyncio.run(run.astate({"a": 1})),
+            lambda: asyncio.run(a_tool(run, made)),
+        ):
+            with pytest.raises(RecordingError, match=rf"^run {run.run_id} has ended.*recorder\.resume\("):
+                begin()
+        slow.output = "done"
+    assert list(stream) == ["a", "b"]
+    assert made == []
+    assert [row["finished_at"] is not None for row in steps(run.run_id)] == [True, True]
+    assert run_row(run.run_id)["status"] == "ok"
+    with recorder.resume(run.run_id) as again:
+        again.tool(made.append, 2)
+    assert made == [2]
+    assert run_row(run.run_id)["steps"] == 3
+
+
+async def a_tool(run: stepwell.Run, made: list[int]) -> None:
+    async def append() -> None:
+        made.append(0)
+
+    await run.tool(append)
+
+
+def test_a_thread_that_outlives_the_block_is_refused_and_a_run_within_it_is_not(
+    recorder: Recorder, steps: Any
+) -> None:
+    over = threading.Event()
+
+    def late() -> None:
+        over.wait()
+        run.tool(len, "late")
+
+    with ThreadPoolExecutor(1) as pool:
+        with recorder.run() as run, recorder.run() as inner:
+            inner.finish()
+            run.tool(len, "in time")
+            thread = pool.submit(late)
+        over.set()
+        with pytest.raises(RecordingError, match="has ended, so tool_call len was neither made nor recorded"):
+            thread.result()
+    assert [step["got"] for step in steps(run.run_id)] == [7]
 
 
 def test_one_opening_is_for_one_run(recorder: Recorder) -> None:

@@ -37,7 +37,8 @@ class Options(NamedTuple):
 class Run:
     """Records the steps of one run. Usable from any thread, task and forked process.
 
-    `with run:` (or `async with`) ends it: `ok`, or `failed` with what was raised, unless `finish` did before.
+    `with run:` (or `async with`) ends it: `ok`, or `failed` with what was raised, unless `finish` did before. Steps
+    that are under way then may still finish; those begun later raise RecordingError. `Recorder.resume` goes on.
     Views of the same run, made by `named` and `agent`, say who takes a step and under what name.
     """
 

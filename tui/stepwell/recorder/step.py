@@ -69,6 +69,7 @@ class Step:
         return None if self._intent is None else self._intent.number
 
     def _start(self) -> StartStep:
+        self._run.trail.refuse_if_ended(f"{self.kind} {self._name or ''}".rstrip())
         given = self._given
         row = Start(
             self._run.trail.run_id,
@@ -97,7 +98,7 @@ class Step:
         self._tick = clock.tick()
 
     def begin(self) -> None:
-        """Commit the intent. Raises RecordingError, and then the call must not be made."""
+        """Commit the intent. Raises RecordingError, also after the run's end, and then the call must not be made."""
         intent, writer = self._start(), self._run.trail.writer
         writer.submit(intent, waiting=True)
         try:

@@ -7,6 +7,7 @@ from stepwell.core.codec import decode, encode, parse
 from stepwell.core.recording import storable
 from stepwell.core.redaction import Redactor
 from stepwell.core.steps import STATE_UPDATE
+from stepwell.errors import RecordingError
 from stepwell.recorder import clock, forks
 from stepwell.recorder.failures import failure
 from stepwell.recorder.intents import EndRun, Errand, StartStep
@@ -63,8 +64,9 @@ class Trail:
     ) -> StartStep:
         """Record how the state has changed. The intent is submitted, `waiting` as for `Writer.submit`.
 
-        Raises EncodingError for a state that cannot be kept.
+        Raises EncodingError for a state that cannot be kept, RecordingError after the run's end.
         """
+        self.refuse_if_ended(STATE_UPDATE)
         if self.redact is not None:
             value, agent = self.redact(value), self.redact.label("agent", agent)
         key = (None if shared else agent, shared)
@@ -90,6 +92,14 @@ class Trail:
             self.writer.submit(intent, waiting=waiting)
             scope.note(new, intent)
         return intent
+
+    def refuse_if_ended(self, what: str) -> None:
+        """Raises RecordingError for a step that is begun after somebody said here how the run ended."""
+        if self.ended:
+            raise RecordingError(
+                f"run {self.run_id} has ended, so {what} was neither made nor recorded;"
+                f" go on with it: recorder.resume('{self.run_id}')"
+            )
 
     def mark(self, why: str) -> Errand:
         """Say that the run is worth keeping. To be submitted; nobody waits for it."""
