@@ -8,7 +8,7 @@ from stepwell.app import finding
 from stepwell.app.geometry import Pane
 from stepwell.app.widgets import lines as lines_widget
 from tests.app.recorded import LOOPING, Script
-from tests.app.stepping import Debugging, debug
+from tests.app.stepping import Debugging, debug, pressed
 
 LONG = UUID("10460000-0000-4000-8000-000000000000")
 ROWS = 30_000
@@ -259,6 +259,17 @@ def test_a_member_that_a_step_changes_is_marked_in_its_change(schema_dsn: str) -
         assert "".join(reversed_in(debugger, Pane.INPUT)) == "tries  2 -> 3"
 
     debug(schema_dsn, run, act)
+
+
+def test_members_in_another_order_than_the_stored_one_are_said_to_be_why(recorded_dsn: str) -> None:
+    """Postgres sorts the keys of an object."""
+    seen = pressed(recorded_dsn, LOOPING, "/item=lamp, id=8102<enter>", size=(160, 40))
+    assert (
+        "not found: item=lamp, id=8102 (keys are stored in an order of their own: one finds more)"
+        in seen.status
+    )
+    seen = pressed(recorded_dsn, LOOPING, '/"id": 8102, "item": "lamp"<enter>', size=(160, 40))
+    assert "hit 1 of " in seen.status
 
 
 def test_an_agent_is_found_at_its_first_step(recorded_dsn: str) -> None:

@@ -14,7 +14,7 @@ from stepwell.app.screens.replaying import ReplayingScreen, Start
 from stepwell.app.view import View
 from stepwell.app.widgets.lines import Lines
 from stepwell.core.moves import Move
-from stepwell.core.search import folds_case
+from stepwell.core.search import folds_case, readings
 from stepwell.store.connect import Target
 
 LAYING_OUT = "laying out … "
@@ -138,7 +138,10 @@ class SearchingScreen(ReplayingScreen):
 
 def _not_found(text: str) -> str:
     """With what may be why."""
-    return f"not found: {text}" + ("" if folds_case(text) else " (upper case is matched exactly)")
+    whys = [] if folds_case(text) else ["upper case is matched exactly"]
+    if any(tokens.count(":") > 1 for tokens in readings(text)):
+        whys.append("keys are stored in an order of their own: one finds more")
+    return f"not found: {text}" + (f" ({'; '.join(whys)})" if whys else "")
 
 
 def _many(number: int) -> str:
