@@ -45,7 +45,7 @@ def test_it_shows_in_any_terminal_of_any_size(
     debugger.wait_for(lambda screen: any("#" in line for line in screen))
     debugger.type("n")
     debugger.wait_for("2/52")
-    debugger.type("Gzdq")
+    debugger.type("Gzddzq")
     assert debugger.wait() == 0
 
 
@@ -119,7 +119,7 @@ def test_no_color_is_heeded_on_every_screen(raw: Callable[..., RawTerminal], rec
     debugger.wait_for(b"keys of the debugger")
     debugger.send(b"qB")
     debugger.wait_for(b"kept for runs named refund-triage")
-    debugger.send(b"q:x\r5gzqq")
+    debugger.send(b"q:x\r5gzqqq")
     assert debugger.wait() == 0
     assert colours(debugger.written) == set()
 
