@@ -114,7 +114,8 @@ def test_recording_goes_on_at_the_standby_that_takes_over(
         run.finish()
     try:
         rows = rows_of(standby.dsn, run)
-        there = [row["output"] for row in rows if row["step_type"] == "tool_call"]
+        calls = [row["output"] for row in rows if row["step_type"] == "tool_call"]
+        there = [output for output in calls if output is not None]  # the standby may lack the last outcomes
         assert len(there) == len(set(there)), "none is there twice"
         assert set(callers.acknowledged[:sent]) <= set(there), "what the standby had is there"
         numbers = [row["step_number"] for row in rows]
