@@ -121,14 +121,14 @@ def seen(output: object, number: int, prompt: object) -> Sight:
         return Sight(number, length, length, "", How.WHOLE)
     if best is not None and best.is_decent and (how := _how(best)):
         return Sight(number, best.seen, best.length, best.lost[:200], how)
-    words = [word for text in _scalars(output) for word in _words(text)]
+    words = Counter(word for text in _scalars(output) for word in _words(text))
     is_told = any(_share(words, texts) >= MOST for texts in said.of_owners())
     return Sight(number, 0, length, "", How.REWORDED if is_told else How.ABSENT)
 
 
 def _how(held: _Held) -> How | None:
     """None where it may be a cut, or something else."""
-    words = _words(held.lost)
+    words = Counter(_words(held.lost))
     if not words and len(held.lost) < ENOUGH:
         return How.WHOLE  # a bracket, a full stop
     share = _share(words, [held.beside])
@@ -254,7 +254,10 @@ def _unescaped(match: re.Match[str]) -> str:
     return chr(int(code, 16)) if code else " "
 
 
-def _share(words: list[str], texts: Sequence[str]) -> float:
-    """How many of the words stand there, each as often."""
-    there = Counter(word for text in texts for word in _words(text))
-    return sum((Counter(words) & there).values()) / len(words) if words else 0.0
+def _share(words: Counter[str], texts: Sequence[str]) -> float:
+    """How many of the words stand there, each as often; 0 also where so little is said that it cannot be many."""
+    number = words.total()
+    if not number or sum(map(len, texts)) < FEW * number:
+        return 0.0
+    there = Counter(word for text in texts for word in _words(text) if word in words)
+    return sum(min(often, words[word]) for word, often in there.items()) / number
