@@ -28,8 +28,8 @@ only), and
   problem          why input is only a part of a long prompt, in words; or null
   redacted         {"input", "output"}: names that what the recorder was told to
                    leave out stands under, "a text" without one
-  seen             of a tool's output, {"step", "how", "characters", "of"}: how it
-                   stands in the next prompt ("whole", "cut", "other form",
+  seen             of a tool's output, {"step", "how", "characters", "of"}: how
+                   it stands in the next prompt ("whole", "cut", "other form",
                    "not found") and, of the first two, how much; or null
 With a path, {"address", "value"}. Numbers keep all their digits; NaN and
 infinities are strings; what is nested too deeply to be read is its JSON text.
