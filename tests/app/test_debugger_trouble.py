@@ -49,7 +49,7 @@ def test_a_database_that_is_gone_is_one_line(server: str, schema_dsn: str) -> No
         assert debugger.number == 3
         await debugger.send("<tab>z?")
         await debugger.until(lambda: not debugger.is_open)
-        await debugger.send("qq")
+        await debugger.send("qqq")
         await debugger.ended()
 
     assert debug(schema_dsn, LIVE, act).return_value == 0
