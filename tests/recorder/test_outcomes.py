@@ -11,6 +11,7 @@ from psycopg.rows import dict_row
 
 from stepwell import Recorder, Run
 from stepwell.recorder import outcomes
+from stepwell.store import writing
 from tests.pooler import pooler
 from tests.recorder.conftest import steps_of
 from tests.recorder.servers import Server
@@ -136,6 +137,26 @@ def test_behind_a_pooler_every_outcome_is_on_the_disk_at_once(server: Server, sh
         crash(server)
         assert got(server, run.run_id) == ["1"]
         run.finish()
+
+
+def test_an_outcome_that_a_server_refused_since_it_is_read_only_now_goes_to_the_next_as_a_new_one(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection lasts when a primary has become a standby."""
+    finish_step = writing.finish_step
+    refused: list[int] = []
+
+    def refusing(*given: Any, **options: Any) -> bool:
+        if len(refused) < 2:  # of the caller, and of the writer's thread
+            refused.append(1)
+            raise psycopg.errors.ReadOnlySqlTransaction("cannot execute UPDATE in a read-only transaction")
+        return finish_step(*given, **options)
+
+    monkeypatch.setattr(writing, "finish_step", refusing)
+    with Recorder(server.dsn) as recorder, recorder.run() as run:
+        assert run.tool(str, 1) == "1"
+    assert refused == [1, 1]
+    assert got(server, run.run_id) == ["1"]
 
 
 def test_an_outcome_that_cannot_be_committed_again_is_told_and_does_not_stop_the_others(

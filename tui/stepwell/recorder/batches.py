@@ -154,7 +154,9 @@ def _write_steps(
         again = _ended(finishes[0], there, wary=False)
     else:
         again = [] if not starts else _write_start(connection, starts[0], books, sent)
-    if not lazily:
+    if lazily:
+        outcomes.keep(connection, finishes)
+    else:
         outcomes.are_on_disk(connection)
     return again
 

@@ -36,18 +36,19 @@ class Outcomes:
         self._size = 0
 
     def may_wait(self, connection: Connection[Any], finishes: Iterable[FinishStep]) -> bool:
-        """Whether these, about to be committed alone, may go to the disk later; they are kept then.
+        """Whether these, about to be committed alone, may go to the disk later; they are to be kept then.
 
         Behind a pooler they may not: there a server may fail and come back without this connection breaking.
         """
         if not self._lazy or is_pooled(connection):
             return False
-        size = self._size + sum(finish.size for finish in finishes)
-        if size > MOST_BYTES or self.are_lost(connection):
-            return False
-        self._connection, self._size = connection, size
+        return not self.are_lost(connection) and self._size + _size(finishes) <= MOST_BYTES
+
+    def keep(self, connection: Connection[Any], finishes: Iterable[FinishStep]) -> None:
+        """These have been committed over the connection, and nobody has waited for the disk."""
+        self._connection = connection
+        self._size += _size(finishes)
         self._kept.extend(finishes)
-        return True
 
     def are_on_disk(self, connection: Connection[Any]) -> None:
         """A later commit over the connection has waited for the disk."""
@@ -83,3 +84,7 @@ class Outcomes:
         """They are of no interest any more."""
         self._kept.clear()
         self._connection, self._size = None, 0
+
+
+def _size(finishes: Iterable[FinishStep]) -> int:
+    return sum(finish.size for finish in finishes)
