@@ -4,6 +4,7 @@ StepwellError             its text is one line that names the cause and the reme
 ├── NotFoundError         no such run, step or path (exit status 1)
 ├── UsageError            the words of a command or an argument are off
 ├── DatabaseError         no connection, no schema, too few rights
+│   └── StatementError    a statement of the user's that is not sent, or that the database refuses
 ├── InvalidFileError      a file that no importer can take
 └── RecordingError        a step could not be recorded, so its call was not made
     └── EncodingError     a value that cannot be stored exactly
@@ -28,6 +29,30 @@ class UsageError(StepwellError):
 
 class DatabaseError(StepwellError):
     """The database cannot be reached, lacks the schema, is too old or forbids what is needed."""
+
+
+class StatementError(DatabaseError):
+    """A statement of the user's own: refused before it was sent, or by the database, in whose words the text is.
+
+    `position` is the place in the statement that it is about, a character counted from 1, where there is one.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        position: int | None = None,
+        severity: str = "ERROR",
+        sqlstate: str | None = None,
+        detail: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.position = position
+        self.severity = severity
+        self.sqlstate = sqlstate
+        self.detail = detail
+        self.hint = hint
 
 
 class InvalidFileError(StepwellError):

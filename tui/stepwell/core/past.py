@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stepwell.core.world import Replay
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,23 @@ class Rows:
     rows: tuple[tuple[str | None, ...], ...]
     more: bool = False
     """There were more rows than were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a statement of the user's own gave at a step."""
+
+    rows: Rows
+    seen: tuple[Seen, ...]
+    """The relations and functions that it reads."""
+    tables: tuple[Table, ...]
+    """The watched tables as of the instant."""
+    replay: "Replay"
+    """How it was read; its counts of steps are 0."""
+    instant: Instant | None
+    """None where the step was recorded without one: then all that is shown is today's."""
+    caution: str = ""
+    """A line about a role that may do more than look; else empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,14 @@ from uuid import UUID
 import psycopg
 
 from stepwell.core.heads import Heads
+from stepwell.core.past import Answer
 from stepwell.core.search import first_appearances
 from stepwell.core.state import Folded, StateStep, fold
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, RunHead, StepHead
 from stepwell.core.stretches import number_of, total
 from stepwell.core.world import SHARED, Last, Moment, Replay, World
 from stepwell.errors import NotFoundError
+from stepwell.replay.asking import Asking
 from stepwell.replay.stretches import Stretches
 from stepwell.replay.values import display_all
 from stepwell.store import reading
@@ -46,6 +48,7 @@ class Replayer:
         self.run_id = run_id
         self._stretches = stretches or Stretches(run_id)
         self._reader = Reader(target)
+        self._asking = Asking(target, run_id, clock)
         self._clock = clock
 
     def run(self) -> RunHead:
@@ -116,12 +119,23 @@ class Replayer:
         seconds = self._clock() - started
         return _assemble(self.run_id, head, moment, parts, folded, report, seconds)
 
+    def query(self, number: int, moment: Moment, text: str, *, limit: int | None = 500) -> Answer:
+        """What a statement of the user's own gives at step `number`, at most `limit` rows.
+
+        Rolled back before it returns.
+        Raises StatementError for what is not sent or what the database refuses, NotFoundError for no such step, and
+        DatabaseError where the database cannot be read.
+        """
+        return self._asking.query(number, moment, text, limit)
+
     def cancel(self) -> None:
-        """Stop what is running, from another thread; the move then raises DatabaseError."""
+        """Stop what is running, from another thread; the move or the statement then raises DatabaseError."""
         self._reader.cancel()
+        self._asking.cancel()
 
     def close(self) -> None:
         self._reader.close()
+        self._asking.close()
 
     def _read(self, read: Callable[[psycopg.Connection], T]) -> tuple[T, Report]:
         return self._reader.read(read)

@@ -1,0 +1,122 @@
+"""Which statements may be sent at all, and in which form: one that reads, made the query of a cursor.
+
+`DECLARE … CURSOR FOR` takes nothing but a query, so the server's own parser refuses whatever else stands in the text.
+"""
+
+import re
+from dataclasses import dataclass
+
+from stepwell.core.effects import why_refused
+from stepwell.core.tokens import Kind, Token, tokens
+from stepwell.errors import StatementError
+
+CURSOR = "stepwell"
+DECLARE = f'DECLARE "{CURSOR}" NO SCROLL CURSOR FOR '
+QUERIES = frozenset({"select", "with", "values", "table"})
+ONLY = "only SELECT, WITH, VALUES, TABLE, EXPLAIN and SHOW run here: the replay is read-only"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement that may be sent. `kind` is `query`, `explain` or `show`."""
+
+    kind: str
+    text: str
+    query_at: int = 0
+    """Where in `text` the query begins, from 0."""
+    calls: tuple[tuple[str, str], ...] = ()
+    """The names before an opening bracket, which may be those of functions: schema, or nothing, and name."""
+
+    @property
+    def sent(self) -> str:
+        """What is sent."""
+        if self.kind == "show":
+            return self.text
+        return f"{self.text[: self.query_at]}{DECLARE}{self.text[self.query_at :]}"
+
+    @property
+    def explained(self) -> str:
+        """The query in a form in which the server plans it only, and tells the plan."""
+        return f"{EXPLAIN}{DECLARE}{self.text[self.query_at :]}"
+
+    def position(self, sent: int | None, *, explained: bool = False) -> int | None:
+        """Where in `text`, from 1, a place is that the server tells of what was sent; None for one before it."""
+        if sent is None or self.kind == "show":
+            return sent
+        if explained:
+            place = sent - len(EXPLAIN) - len(DECLARE) + self.query_at
+            return place if place > self.query_at else None
+        return sent if sent <= self.query_at else max(sent - len(DECLARE), self.query_at + 1)
+
+
+_OPTIONS = {(Kind.WORD, word) for word in ("analyze", "analyse", "verbose")}
+EXPLAIN = "EXPLAIN (VERBOSE, FORMAT JSON) "
+
+
+def parse(text: str) -> Statement:
+    """The statement of a text that a user gave. Raises StatementError for one that is not to be sent."""
+    found = tokens(text)
+    if not found:
+        raise StatementError(f"there is no statement: {ONLY}")
+    if "\0" in text or re.search("[\ud800-\udfff]", text):
+        raise StatementError("the statement holds what is no text")
+    calls = tuple(_calls(found))
+    if _is_query(found):
+        return Statement("query", text, 0, calls)
+    match found[0][:2]:
+        case (Kind.WORD, "show"):
+            return Statement("show", text)
+        case (Kind.WORD, "explain"):
+            return Statement("explain", text, _query_of(found), calls)
+    raise StatementError(ONLY, position=found[0].start + 1)
+
+
+def is_complete(text: str) -> bool:
+    """Whether the text, as far as it has been typed, is a whole statement: it ends with `;`, outside of all quotes and
+    brackets."""
+    found = tokens(text)
+    depth = sum((token.value == "(") - (token.value == ")") for token in found if token.kind is Kind.OTHER)
+    return bool(found) and found[-1][:2] == (Kind.OTHER, ";") and depth <= 0
+
+
+def _is_query(found: list[Token], at: int = 0) -> bool:
+    """Whether what begins there does so with such a word, maybe in brackets."""
+    while found[at:] and found[at][:2] == (Kind.OTHER, "("):
+        at += 1
+    return bool(found[at:]) and found[at].kind is Kind.WORD and found[at].value in QUERIES
+
+
+def _query_of(found: list[Token]) -> int:
+    """Where the query begins that EXPLAIN is given. Raises StatementError where it is given something else."""
+    at = 1
+    while found[at:] and found[at][:2] in _OPTIONS:
+        at += 1
+    if found[at:] and found[at][:2] == (Kind.OTHER, "(") and not _is_query(found, at):
+        at = _closing(found, at) + 1
+    if not _is_query(found, at):
+        place = found[min(at, len(found) - 1)].start + 1
+        raise StatementError(f"EXPLAIN takes SELECT, WITH, VALUES or TABLE: {ONLY}", position=place)
+    return found[at].start
+
+
+def _closing(found: list[Token], at: int) -> int:
+    depth = 0
+    for index in range(at, len(found)):
+        if found[index].kind is Kind.OTHER:
+            depth += (found[index].value == "(") - (found[index].value == ")")
+        if depth == 0:
+            return index
+    return len(found)
+
+
+def _calls(found: list[Token]) -> list[tuple[str, str]]:
+    """Raises StatementError for a function that would take effect outside of the transaction."""
+    names: list[tuple[str, str]] = []
+    for index, token in enumerate(found[:-1]):
+        following = found[index + 1]
+        if token.kind in (Kind.WORD, Kind.NAME) and (following.kind, following.value) == (Kind.OTHER, "("):
+            if why := why_refused(token.value):
+                raise StatementError(why, position=token.start + 1)
+            schema = found[index - 2].value if index > 1 and found[index - 1].value == "." else ""
+            names.append((schema, token.value))
+    return list(dict.fromkeys(names))

@@ -1,0 +1,134 @@
+"""SQL cut into tokens by the lexical rules of Postgres, with `standard_conforming_strings` on.
+
+Only what tells words, quotes and brackets from each other: the server's own parser judges the rest.
+"""
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+# Postgres knows no other white space: a no-break space is a letter to it. \v is none before Postgres 16, where it is an
+# error.
+_SPACE = re.compile(r"[ \t\n\r\f\v]+|--[^\n\r]*")
+_WORD = re.compile(r"[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*")
+_DOLLAR = re.compile(r"\$(?:[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*)?\$")
+_QUOTE = re.compile(r"[eE]'|[uU]&'|[bBxXnN]?'")
+_NAME = re.compile(r'(?:[uU]&)?"')
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_PLAIN = re.compile(r"(?:[^']++|'')*+'")
+_ESCAPED = re.compile(r"(?:[^'\\]++|''|\\.)*+'", re.DOTALL)
+_NAMED = re.compile(r'(?:[^"]++|"")*+"')
+# A string goes on after a line's end, by the rules of its first part.
+_CONTINUED = re.compile(r"(?:[ \t\f\v]|--[^\n\r]*)*[\n\r](?:[ \t\n\r\f\v]|--[^\n\r]*[\n\r])*'")
+
+
+class Kind(StrEnum):
+    WORD = "word"
+    """A key word or an identifier without quotes: `value` is in small letters."""
+    NAME = "name"
+    """An identifier in quotes: `value` is what they hold."""
+    STRING = "string"
+    OTHER = "other"
+    """One character of anything else."""
+    OPEN = "open"
+    """A quote or a comment that does not end."""
+
+
+class Token(NamedTuple):
+    """`start` and `end` are places in the text, from 0."""
+
+    kind: Kind
+    value: str
+    start: int
+    end: int
+
+
+def tokens(text: str) -> list[Token]:
+    """Every token, without white space and comments. One of kind OPEN is the last."""
+    found = list(_tokens(text))
+    result: list[Token] = []
+    while len(result) < len(found):
+        token = found[len(result)]
+        if token.kind in (Kind.NAME, Kind.STRING) and text[token.start : token.start + 2] in ("U&", "u&"):
+            sign = "\\"
+            after = found[len(result) + 1 : len(result) + 3]
+            if len(after) == 2 and after[0].value == "uescape" and after[1].kind is Kind.STRING:
+                del found[len(result) + 1 : len(result) + 3]
+                sign, token = after[1].value or sign, token._replace(end=after[1].end)
+            token = token._replace(value=_unescaped(token.value, sign))
+        result.append(token)
+    return result
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    at = 0
+    while at < len(text):
+        if space := _SPACE.match(text, at):
+            at = space.end()
+        elif text.startswith("/*", at):
+            end = _comment_end(text, at)
+            if end is None:
+                yield Token(Kind.OPEN, "/*", at, len(text))
+                return
+            at = end
+        else:
+            token = _token(text, at)
+            yield token
+            at = token.end
+
+
+def _comment_end(text: str, at: int) -> int | None:
+    """Comments nest. None where the outermost does not end."""
+    depth = 0
+    for edge in _COMMENT_EDGE.finditer(text, at):
+        depth += 1 if edge[0] == "/*" else -1
+        if depth == 0:
+            return edge.end()
+    return None
+
+
+def _token(text: str, at: int) -> Token:
+    if quote := _QUOTE.match(text, at):
+        return _string(text, at, quote)
+    if quote := _NAME.match(text, at):
+        if found := _NAMED.match(text, quote.end()):
+            return Token(Kind.NAME, found[0][:-1].replace('""', '"'), at, found.end())
+        return Token(Kind.OPEN, '"', at, len(text))
+    if word := _WORD.match(text, at):
+        return Token(Kind.WORD, _small(word[0]), at, word.end())
+    if dollar := _DOLLAR.match(text, at):
+        end = text.find(dollar[0], dollar.end())
+        if end < 0:
+            return Token(Kind.OPEN, dollar[0], at, len(text))
+        return Token(Kind.STRING, text[dollar.end() : end], at, end + len(dollar[0]))
+    return Token(Kind.OTHER, text[at], at, at + 1)
+
+
+def _string(text: str, at: int, quote: re.Match[str]) -> Token:
+    body = _ESCAPED if quote[0] in ("e'", "E'") else _PLAIN
+    end, parts = quote.end(), []
+    while found := body.match(text, end):
+        parts.append(found[0][:-1])
+        end = found.end()
+        more = _CONTINUED.match(text, end)
+        if more is None:
+            return Token(Kind.STRING, "".join(parts).replace("''", "'"), at, end)
+        end = more.end()
+    return Token(Kind.OPEN, "'", at, len(text))
+
+
+def _small(word: str) -> str:
+    """As Postgres folds it: A to Z alone."""
+    return "".join(letter.lower() if letter < "\x80" else letter for letter in word)
+
+
+def _unescaped(name: str, escape: str) -> str:
+    """What a name stands for that is written as U&"d\\0061ta"."""
+    sign = re.escape(escape)
+    return re.sub(rf"{sign}(?:({sign})|([0-9A-Fa-f]{{4}})|\+([0-9A-Fa-f]{{6}}))", _letter, name)
+
+
+def _letter(found: re.Match[str]) -> str:
+    number = int(found[2] or found[3] or "0", 16)
+    return found[1] or (chr(number) if number <= 0x10FFFF else "\ufffd")

@@ -1,0 +1,79 @@
+"""SQL at a step: a statement of the user's own, run in a snapshot in which watched tables are as they were then."""
+
+import time
+from collections.abc import Callable
+from uuid import UUID
+
+import psycopg
+
+from stepwell.core.past import Answer, Instant, Rows, Seen, Table
+from stepwell.core.statements import Statement, parse
+from stepwell.core.world import Moment, Replay
+from stepwell.store import asking
+from stepwell.store.connect import Target
+from stepwell.store.instants import Instants, read_instants
+from stepwell.store.reader import Reader
+
+Found = tuple[Rows, tuple[Seen, ...], tuple[Table, ...], Instant | None]
+
+
+class Asking:
+    """Runs statements at the steps of one run, each over a connection of its own that is closed after it.
+
+    So whatever a statement may leave behind in a session, there is nobody who could find it. Not for several threads
+    at once, except `cancel`.
+    """
+
+    def __init__(self, target: Target, run_id: UUID, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._run_id = run_id
+        self._reader = Reader(target)
+        self._clock = clock
+
+    def query(self, number: int, moment: Moment, text: str, limit: int | None) -> Answer:
+        """The answer, of at most `limit` rows. Rolled back before it returns.
+
+        Raises StatementError for what is not sent or what the database refuses, NotFoundError for no such step, and
+        DatabaseError where the database cannot be read.
+        """
+        statement = parse(text)
+        started = self._clock()
+        try:
+            (rows, seen, tables, instant), report = self._reader.read(
+                lambda c: _ask(c, self._run_id, number, moment, statement, limit)
+            )
+            caution = self._reader.caution
+        finally:
+            self._reader.close()
+        replay = Replay(
+            isolation=report.isolation,
+            milliseconds=(self._clock() - started) * 1000,
+            steps=0,
+            state_steps=0,
+            ordered_by="number",
+            retries=report.retries,
+            notes=tuple(report.notes),
+        )
+        return Answer(rows, seen, tables, replay, instant, caution)
+
+    def cancel(self) -> None:
+        """Stop what is running, from another thread; `query` then raises DatabaseError."""
+        self._reader.cancel()
+
+    def close(self) -> None:
+        self._reader.close()
+
+
+def _ask(
+    connection: psycopg.Connection,
+    run_id: UUID,
+    number: int,
+    moment: Moment,
+    statement: Statement,
+    limit: int | None,
+) -> Found:
+    instant = _instant(read_instants(connection, run_id, number), moment)
+    return asking.run(connection, statement, limit), (), (), instant
+
+
+def _instant(instants: Instants, moment: Moment) -> Instant | None:
+    return instants.after if moment is Moment.AFTER else instants.before

@@ -1,0 +1,36 @@
+"""The instants of the database that a step was recorded with."""
+
+from typing import NamedTuple
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import DictRow, dict_row
+
+from stepwell.core.past import Instant, Origin
+from stepwell.errors import NotFoundError
+from stepwell.store.queries import query
+
+
+class Instants(NamedTuple):
+    """Of one step: before its call and after it, None where none was recorded; and the server that they are of."""
+
+    before: Instant | None
+    after: Instant | None
+    origin: Origin | None
+
+
+def read_instants(connection: psycopg.Connection, run_id: UUID, number: int) -> Instants:
+    """Raises NotFoundError where there is no such step."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(query("read_instants"), {"run_id": run_id, "number": number}).fetchone()
+        if row is None:
+            raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
+        ran = cursor.execute(query("read_origin"), {"run_id": run_id}).fetchone() if row["has_runs"] else None
+    known = ran is not None and None not in (ran["system_identifier"], ran["timeline"])
+    origin = Origin(ran["system_identifier"], ran["timeline"]) if ran and known else None
+    return Instants(_instant(row, "before"), _instant(row, "after"), origin)
+
+
+def _instant(row: DictRow, when: str) -> Instant | None:
+    snapshot = row[f"snapshot_{when}"]
+    return snapshot and Instant(snapshot, row[f"own_{when}"], row[f"position_{when}"], row["backend"])
