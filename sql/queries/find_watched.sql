@@ -1,0 +1,16 @@
+-- The watched table of the name %(name)s, which may be gone, and the triggers that log it.
+SELECT t.relation::oid AS oid, t.id, t.schema_name AS schema, t.table_name AS name, t.shadow,
+       (SELECT array_agg(ARRAY[n.nspname::text, c.relname::text, g.tgname::text])
+        FROM pg_trigger g
+        JOIN pg_class c ON c.oid = g.tgrelid
+        JOIN pg_namespace n ON n.oid = c.relnamespace
+        JOIN pg_proc f ON f.oid = g.tgfoid
+        WHERE f.pronamespace = 'stepwell_log'::regnamespace AND g.tgparentid = 0
+          AND f.proname IN (format('t%%s_capture', t.id), format('t%%s_truncate', t.id))) AS triggers
+FROM stepwell_log.tables t
+WHERE t.relation = to_regclass(%(name)s)
+   OR (%(name)s IN (t.table_name, t.schema_name || '.' || t.table_name, format('%%I', t.table_name),
+                    format('%%I.%%I', t.schema_name, t.table_name))
+       AND NOT EXISTS (SELECT FROM stepwell_log.tables other WHERE other.relation = to_regclass(%(name)s)))
+ORDER BY t.id
+LIMIT 1

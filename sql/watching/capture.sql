@@ -1,0 +1,66 @@
+-- Logs each row that is written. Nothing here may fail or write within a block that catches: the first would break the
+-- owner's statement, the second would spend a transaction number for each row. Every name is qualified or pinned.
+CREATE OR REPLACE FUNCTION {capture}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp {pins} AS $stepwell$
+#variable_conflict use_column
+DECLARE
+    x xid8 := pg_current_xact_id();
+    who text := coalesce(nullif(current_setting('application_name'), ''), session_user);
+    image text[];
+    lost text;
+    known boolean := (SELECT relnatts FROM pg_class WHERE oid = {watched}) IS NOT DISTINCT FROM {many};
+    {declare_old}
+    {declare_new}
+BEGIN
+    IF has_table_privilege({log_oid}, 'INSERT') IS NOT TRUE THEN
+        PERFORM stepwell_log.lose({watched}, 'its log could not be written');
+        RETURN NULL;
+    END IF;
+    IF tg_op <> 'INSERT' THEN
+        BEGIN
+            {take_old}
+        EXCEPTION WHEN OTHERS THEN
+            known := false;
+        END;
+        IF known IS NOT TRUE THEN
+            BEGIN
+                image := stepwell_log.image({watched}, tg_relid, old);
+                {key_of_image}
+            EXCEPTION WHEN OTHERS THEN
+                lost := 'a row could not be read: ' || sqlerrm;
+            END;
+        END IF;
+    END IF;
+    IF tg_op <> 'DELETE' THEN
+        BEGIN
+            {take_new}
+        EXCEPTION WHEN OTHERS THEN
+            BEGIN
+                {key_of_new}
+            EXCEPTION WHEN OTHERS THEN
+                lost := 'a key could not be read: ' || sqlerrm;
+            END;
+        END;
+    END IF;
+    IF lost IS NOT NULL THEN
+        PERFORM stepwell_log.lose({watched}, left(lost, 200));
+    ELSIF tg_op = 'INSERT' THEN
+        INSERT INTO {log} (xid, dead, new_xid, new_place, part, backend, who, {key})
+        VALUES (x, false, new.xmin, new.ctid, {part}, pg_backend_pid(), who, {new_key});
+    ELSIF tg_op = 'DELETE' THEN
+        INSERT INTO {log} (xid, dead, old_xid, old_place, part, backend, who, image, {columns})
+        VALUES (x, CASE WHEN age(old.xmin) > age(x::xid) THEN true END, old.xmin, old.ctid, {part}, pg_backend_pid(), who,
+                image, {old_columns});
+    ELSIF ({old_key}) IS NOT DISTINCT FROM ({new_key}) THEN
+        INSERT INTO {log} (xid, dead, old_xid, new_xid, old_place, new_place, part, backend, who, image, {columns})
+        VALUES (x, CASE WHEN age(old.xmin) > age(x::xid) THEN true END, old.xmin, new.xmin, old.ctid, new.ctid, {part},
+                pg_backend_pid(), who, image, {old_columns});
+    ELSE
+        INSERT INTO {log} (xid, dead, old_xid, old_place, part, backend, who, image, {columns})
+        VALUES (x, CASE WHEN age(old.xmin) > age(x::xid) THEN true END, old.xmin, old.ctid, {part}, pg_backend_pid(), who,
+                image, {old_columns});
+        INSERT INTO {log} (xid, dead, new_xid, new_place, part, backend, who, {key})
+        VALUES (x, false, new.xmin, new.ctid, {part}, pg_backend_pid(), who, {new_key});
+    END IF;
+    RETURN NULL;
+END $stepwell$

@@ -1,0 +1,184 @@
+"""How far the past of a watched table can be trusted, from what is known of the table and of the instant."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stepwell.core.past import Certainty, Instant, Origin, Verdict
+
+Shape = Mapping[str, Any]
+"""What `stepwell_log.shape` tells of a table."""
+AGE = 2**31
+"""So many transactions later the xids in rows begin to repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What of the server decides whether an instant means anything there now."""
+
+    system: int | None
+    """None where this role may not ask."""
+    timeline: int | None
+    """None on a standby, and where this role may not ask."""
+    next: int
+    """The next transaction's xid."""
+    fate: str | None
+    """`committed`, `aborted` or `in progress`, of the instant's own transaction; None where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A table as it was found at some time. `seen`: whether the instant was after that."""
+
+    seen: bool
+    why: str
+    """`watched`, or `before truncate` and `after truncate`."""
+    shape: Shape
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What has become of a watched table. Names are those under which it was watched."""
+
+    schema: str
+    name: str
+    shape: Shape | None
+    """As it is now; None where it is gone."""
+    looks: Sequence[Look]
+    """The oldest first; at least one."""
+    readable: bool
+    logged: bool
+    log_readable: bool
+    viewed: bool
+    pruned: bool
+    lost: str | None
+    imaged: bool
+    """Whether rows were logged since as the table was not known to be."""
+    system: int | None
+    """The server that its log belongs to."""
+
+
+def verdict(state: State, instant: Instant | None, origin: Origin | None, clock: Clock) -> Verdict:
+    """What the rows as of the instant are worth; `why` in a few words, with the remedy where there is one."""
+    if (unknown := _unknown(state, instant, origin, clock)) is not None:
+        return Verdict(Certainty.UNKNOWN, unknown)
+    assert instant is not None
+    doubts = list(_doubts(state, instant, origin, clock))
+    if doubts:
+        return Verdict(Certainty.UNCERTAIN, doubts[0])
+    return Verdict(Certainty.EXACT, _remark(state))
+
+
+def is_fast(state: State) -> bool:
+    """Whether the xids in the rows alone may tell what is younger than a snapshot.
+
+    They may not once something has rewritten the table since then, and not where they may have begun to repeat.
+    """
+    seen = [look for look in state.looks if look.seen]
+    if state.shape is None or not seen:
+        return False
+    return _storages(state.shape) == _storages(seen[-1].shape)
+
+
+def _unknown(state: State, instant: Instant | None, origin: Origin | None, clock: Clock) -> str | None:
+    """Why nothing is known of its past; None where something is."""
+    again = f"stepwell watch {state.schema}.{state.name}"
+    if instant is None:
+        return "this step was recorded without a snapshot"
+    if origin is not None and clock.system is not None and origin.system != clock.system:
+        return "this step was recorded on another server"
+    if state.system is not None and clock.system is not None and state.system != clock.system:
+        return f"its log is of another server; {again}"
+    if clock.next - xmin_of(instant) >= AGE:
+        return "this step is more than 2 billion transactions old"
+    if state.shape is None:
+        return "the table was dropped"
+    if not state.readable or not state.log_readable:
+        return "this role may not read " + ("the table" if not state.readable else "its log")
+    if (state.shape["schema"], state.shape["name"]) != (state.schema, state.name):
+        return f"it is called {state.shape['schema']}.{state.shape['name']} now; stepwell watch that"
+    if not state.logged or not state.viewed:
+        return f"its {'view' if state.logged else 'log'} was dropped; {again}"
+    if not any(look.seen for look in state.looks):
+        return f"it is watched since {state.looks[0].at} only, after this step"
+    if state.pruned:
+        return "its log of then was pruned"
+    if state.lost is not None:
+        return f"history lost: {state.lost}"
+    if missing := _missing(state):
+        return f"column {', '.join(missing)} is gone; {again}"
+    if state.imaged:
+        return f"it was changed after it was watched; {again}"
+    return None
+
+
+def _doubts(state: State, instant: Instant, origin: Origin | None, clock: Clock) -> Iterator[str]:
+    """What may have changed its rows unlogged."""
+    assert state.shape is not None
+    since = [look for look in state.looks if look.seen][-1:] + [look for look in state.looks if not look.seen]
+    now = Look(False, "now", state.shape, "")
+    for before, after in zip(since, [*since[1:], now], strict=True):
+        if after.why != "after truncate" and (why := _difference(before.shape, after.shape)):
+            yield f"{why}, some time after {before.at}"
+    if instant.own is not None and clock.fate == "aborted":
+        yield "the agent's transaction of then was rolled back, and what it had written with it"
+    if origin is not None and clock.timeline is not None and origin.timeline != clock.timeline:
+        yield "the server was failed over or restored to an earlier point since"
+
+
+def _difference(old: Shape, new: Shape) -> str:
+    """What only something that nobody logs can have brought about; empty for none."""
+    was, is_ = old["parts"] or {}, new["parts"] or {}
+    for oid, part in was.items():
+        if oid not in is_:
+            return f"partition {part['name']} was detached or dropped"
+        other = is_[oid]
+        if other["joined"] != part["joined"]:
+            return f"partition {part['name']} was detached and attached"
+        if other["storage"] != part["storage"]:
+            return f"{other['name']} was rewritten (ALTER TABLE, VACUUM FULL, CLUSTER)"
+        if other["triggers"] != part["triggers"] and not _same_triggers(part, other):
+            return f"a trigger of Stepwell's on {other['name']} was disabled or dropped"
+    for oid, part in is_.items():
+        if oid not in was and part["kind"] != "p" and not part["born"]:
+            return f"partition {part['name']} was attached"
+    if new["persistence"] != "p" or new["secured"]:
+        return "it became unlogged" if new["persistence"] != "p" else "it has got row-level security"
+    if new["key"] != old["key"]:
+        return "its primary key was changed"
+    names = {column[1]: column[0] for column in old["columns"] or ()}
+    moved = [column[1] for column in new["columns"] or () if names.get(column[1], column[0]) != column[0]]
+    return f"column {', '.join(moved)} was another one" if moved else ""
+
+
+def _same_triggers(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether all that fired fires still, and none was touched."""
+    now = new["triggers"] or {}
+    return all(now.get(name) == state for name, state in (old["triggers"] or {}).items())
+
+
+def _missing(state: State) -> list[str]:
+    """Columns by the names that its view knows, where they are not there any more."""
+    assert state.shape is not None
+    watched = [look for look in state.looks if look.why == "watched"][-1]
+    now = {column[1] for column in state.shape["columns"] or ()}
+    return [column[1] for column in watched.shape["columns"] or () if column[1] not in now]
+
+
+def _remark(state: State) -> str:
+    """What has been added since it was watched, and so is not in its past."""
+    assert state.shape is not None
+    watched = [look for look in state.looks if look.why == "watched"][-1]
+    known = {column[0] for column in watched.shape["columns"] or ()}
+    added = [column[1] for column in state.shape["columns"] or () if column[0] not in known]
+    return f"without the later column {', '.join(added)}" if added else ""
+
+
+def _storages(shape: Shape) -> dict[str, object]:
+    return {oid: part["storage"] for oid, part in (shape["parts"] or {}).items() if part["kind"] != "p"}
+
+
+def xmin_of(instant: Instant) -> int:
+    """All transactions before this one were over."""
+    return int(instant.snapshot.partition(":")[0])

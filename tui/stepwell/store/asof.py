@@ -1,0 +1,121 @@
+"""The database as of a step: within one transaction, unqualified names of watched tables mean their past."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import Connection, sql
+from psycopg.rows import dict_row, tuple_row
+
+from stepwell.core.past import Certainty, Instant, Origin, Table
+from stepwell.core.verdicts import AGE, Clock, Look, State, is_fast, verdict
+from stepwell.store.capture import LOG, shadow_of
+from stepwell.store.queries import query
+
+FAST, SLOW, TODAY = "fast", "slow", "today"
+"""How the view of a table reads it: by the xids in its rows, by its log alone, or as it is now."""
+
+
+def look_back(
+    connection: Connection[Any], instant: Instant | None, origin: Origin | None, *, fast: bool = True
+) -> tuple[Table, ...]:
+    """Have unqualified names of watched tables mean their past until this transaction ends; the tables, with verdicts.
+
+    Where the past is unknown, and with no instant, they mean today's rows, and the verdict says so. `fast` False has
+    all of it read from the logs. All settings are local to the transaction. Raises what psycopg raises.
+    """
+    if connection.execute("SELECT to_regclass('stepwell_log.tables')", prepare=False).fetchone() == (None,):
+        return ()
+    clock, now, path = _clock(connection, instant)
+    found = _states(connection, instant)
+    judged = [(number, state, verdict(state, instant, origin, clock)) for number, state in found]
+    modes = {
+        number: TODAY
+        if worth.certainty is Certainty.UNKNOWN
+        else FAST
+        if fast and is_fast(state) and clock.next < AGE and (instant is None or instant.own is None)
+        else SLOW
+        for number, state, worth in judged
+    }
+    _set(connection, instant or Instant(now), modes, path)
+    return tuple(Table(state.schema, state.name, *_names(state), verdict=worth) for _, state, worth in judged)
+
+
+def _clock(connection: Connection[Any], instant: Instant | None) -> tuple[Clock, str, Sequence[str]]:
+    own = None if instant is None or instant.own is None else str(instant.own)
+    snapshot = None if instant is None else instant.snapshot
+    with connection.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(query("read_clock"), {"own": own}, prepare=False).fetchone()
+    assert row is not None
+    now, path = row.pop("now"), row.pop("path")
+    return Clock(**{**row, "next": int(row["next"])}), now, path
+
+
+def _states(connection: Connection[Any], instant: Instant | None) -> list[tuple[int, State]]:
+    snapshot = None if instant is None else instant.snapshot
+    with connection.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(query("read_watched"), {"snapshot": snapshot}, prepare=False).fetchall()
+    imaged = _imaged(connection, [row["id"] for row in rows if row["logged"] and row["log_readable"]])
+    return [
+        (
+            row["id"],
+            State(
+                schema=row["schema"],
+                name=row["name"],
+                shape=row["shape"],
+                looks=[Look(bool(seen), *rest) for seen, *rest in row["shapes"] or ()],
+                readable=row["readable"],
+                logged=row["logged"],
+                log_readable=row["log_readable"],
+                viewed=row["viewed"],
+                pruned=row["pruned"],
+                lost=row["lost"],
+                imaged=row["id"] in imaged,
+                system=row["system"],
+            ),
+        )
+        for row in rows
+    ]
+
+
+def _imaged(connection: Connection[Any], numbers: Sequence[int]) -> set[int]:
+    """The tables of which rows were logged as texts."""
+    if not numbers:
+        return set()
+    each = [
+        sql.SQL("(SELECT {} FROM {} WHERE image IS NOT NULL LIMIT 1)").format(
+            sql.Literal(number), sql.Identifier(LOG, f"t{number}")
+        )
+        for number in numbers
+    ]
+    with connection.cursor(row_factory=tuple_row) as cursor:
+        return {row[0] for row in cursor.execute(sql.SQL(" UNION ALL ").join(each), prepare=False)}
+
+
+def _names(state: State) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of its key's columns, and of all of them, as its past has them."""
+    shape = [look for look in state.looks if look.why == "watched"][-1].shape
+    columns = {column[0]: column[1] for column in shape["columns"] or ()}
+    return tuple(columns[number] for number in shape["key"] or ()), tuple(columns.values())
+
+
+def _set(connection: Connection[Any], instant: Instant, modes: dict[int, str], path: Sequence[str]) -> None:
+    """Put the views before the tables they stand for, schema by schema, so that a name still finds the same table."""
+    settings = {
+        "stepwell.snapshot": instant.snapshot,
+        "stepwell.own": "" if instant.own is None else str(instant.own),
+        "stepwell.position": "" if instant.position is None else str(instant.position),
+        "search_path": ", ".join(_quoted(name) for schema in path for name in (shadow_of(schema), schema)),
+        # As texts of the log were made.
+        "extra_float_digits": "3",
+        "datestyle": "ISO, MDY",
+        "intervalstyle": "postgres",
+        "bytea_output": "hex",
+        **{f"stepwell.t{number}": mode for number, mode in modes.items()},
+    }
+    connection.execute(
+        query("set_locally"), {"names": list(settings), "values": list(settings.values())}, prepare=False
+    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
