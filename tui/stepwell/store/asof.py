@@ -42,7 +42,6 @@ def look_back(
 
 def _clock(connection: Connection[Any], instant: Instant | None) -> tuple[Clock, str, Sequence[str]]:
     own = None if instant is None or instant.own is None else str(instant.own)
-    snapshot = None if instant is None else instant.snapshot
     with connection.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(query("read_clock"), {"own": own}, prepare=False).fetchone()
     assert row is not None

@@ -27,10 +27,8 @@ def ready_writer(connection: Connection[Any]) -> bool:
 def give_to_writer(connection: Connection[Any], names: Names, writer: bool) -> list[str]:
     """Have the row trigger's function run as the role that may only write logs; notes for the owner where it cannot."""
     if not writer:
-        return [
-            f"its trigger writes the log as {connection.info.user};"
-            f" safer is the role {WRITER}, which sql/roles.sql makes"
-        ]
+        who = connection.info.user
+        return [f"its trigger writes the log as {who}; safer is the role {WRITER}, which sql/roles.sql makes"]
     role, schema = sql.Identifier(WRITER), sql.Identifier(LOG)
     statements = [
         sql.SQL("GRANT USAGE, CREATE ON SCHEMA {schema} TO {role}"),

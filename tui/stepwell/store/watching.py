@@ -13,7 +13,7 @@ from stepwell.errors import DatabaseError, NotFoundError
 from stepwell.store import capture
 from stepwell.store.blockers import locker
 from stepwell.store.capture import LOG, Names, raw, shadow_of
-from stepwell.store.grants import grant_readers, give_to_writer, ready_writer
+from stepwell.store.grants import give_to_writer, grant_readers, ready_writer
 from stepwell.store.queries import query, sql_folder
 from stepwell.store.watchable import Watchable, read_watchable
 
@@ -50,7 +50,7 @@ def watch(connection: Connection[Any], name: str) -> Watched:
         known = _known(connection, table.oid)
         if known is not None and not _is_the_same(known, table):
             raise DatabaseError(_changed_type(known, table))
-        names = Names(table, _registered(connection, table, known))
+        names = Names(table, _registered(connection, table))
         _lock(connection, names)
         log_oid = _log(connection, names, known)
         _take_images(connection, names, known)
@@ -66,7 +66,7 @@ def watch(connection: Connection[Any], name: str) -> Watched:
             " VALUES (%(oid)s::oid::regclass, pg_current_xact_id(), 'watched', stepwell_log.shape(%(oid)s))",
             {"oid": table.oid},
         )
-    return Watched(table.schema, table.name, known is not None, tuple(notes + _as_texts(table)))
+    return Watched(table.schema, table.name, known is not None, (*notes, *_as_texts(table)))
 
 
 def unwatch(connection: Connection[Any], name: str) -> tuple[str, str]:
@@ -136,7 +136,7 @@ def _changed_type(known: dict[str, Any], table: Watchable) -> str:
     )
 
 
-def _registered(connection: Connection[Any], table: Watchable, known: dict[str, Any] | None) -> int:
+def _registered(connection: Connection[Any], table: Watchable) -> int:
     """The number of the table, under which its names are kept up."""
     parts = {"oid": table.oid, "schema": table.schema, "name": table.name, "shadow": shadow_of(table.schema)}
     with connection.cursor(row_factory=scalar_row) as cursor:
