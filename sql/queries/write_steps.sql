@@ -6,6 +6,8 @@
 -- A run that is not there gets nothing, nor does one that has more steps than `known`. Returns the place of each of the
 -- others, and how many steps it had. Divides by zero, and so writes nothing at all, where a step that was to finish is
 -- not there or is finished already: such steps have to be sent one by one. `lazily`: without waiting for the disk.
+-- `seen` is what read_sight.sql gave on the agent's own connection; it counts if that leads to this very server and
+-- database. Else the snapshot is that of this statement; or none, where `seen` is empty: the moment has passed.
 WITH run AS (
     UPDATE agent_runs AS r
     SET steps = r.steps + share.begun,
@@ -25,42 +27,66 @@ WITH run AS (
               r.finished - share.done - share.begun_done AS finished
 ), base AS MATERIALIZED ( -- arrays, so that a step finds what it needs at once
     SELECT array_agg(place) AS places, array_agg(run_id) AS run_ids, array_agg(done) AS done, array_agg(steps) AS steps,
-           array_agg(finished) AS finished
+           array_agg(finished) AS finished, pg_current_snapshot() AS snapshot,
+           concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), hashtextextended(current_database(), 0)) AS server
     FROM run
 ), ended AS (
     UPDATE agent_steps AS s
     SET output = done.output::jsonb, output_exact = done.output_exact::jsonb, error = done.error::jsonb,
         finished_at = done.finished_at, finished_order = base.finished[at] + done.nth, started_before = base.steps[at],
         tokens_in = done.tokens_in, tokens_out = done.tokens_out, finish_reason = done.finish_reason,
-        call_hash = done.call_hash
+        call_hash = done.call_hash,
+        snapshot_after = CASE WHEN own IS NOT NULL THEN (own ->> 'snapshot')::pg_snapshot
+                              WHEN seen IS NULL OR seen <> '' THEN base.snapshot END,
+        own_after = (own ->> 'own')::xid8, position_after = (own ->> 'position')::int8,
+        backend = CASE WHEN own IS NULL OR backend = (own ->> 'backend')::int THEN backend
+                       WHEN backend IS NULL THEN (own ->> 'backend')::int END
     FROM base
     CROSS JOIN unnest(%(done_run)s::int8[], %(done_nth)s::int8[], %(done_run_id)s::uuid[], %(done_step_number)s::int8[],
                       %(done_output)s::text[], %(done_output_exact)s::text[], %(done_error)s::text[],
                       %(done_finished_at)s::timestamptz[], %(done_tokens_in)s::int8[], %(done_tokens_out)s::int8[],
-                      %(done_finish_reason)s::text[], %(done_call_hash)s::int8[])
+                      %(done_finish_reason)s::text[], %(done_call_hash)s::int8[], %(done_seen)s::text[])
         AS done (run, nth, run_id, step_number, output, output_exact, error, finished_at, tokens_in, tokens_out, finish_reason,
-                 call_hash)
-    CROSS JOIN LATERAL (SELECT array_position(base.places, done.run) AS at OFFSET 0) AS found
+                 call_hash, seen)
+    CROSS JOIN LATERAL (
+        SELECT array_position(base.places, done.run) AS at,
+               CASE WHEN seen <> '' THEN
+                    CASE WHEN seen::jsonb ->> 'server' = base.server THEN seen::jsonb END END AS own
+        OFFSET 0
+    ) AS found
     WHERE s.run_id = done.run_id AND s.step_number = done.step_number AND s.finished_at IS NULL AND at IS NOT NULL
     RETURNING s.step_number
 ), added AS (
     INSERT INTO agent_steps (run_id, step_number, step_type, agent, name, parent_step, seed, started_at, input,
                              input_exact, input_base, input_keep, input_list, input_removed, output, output_exact,
-                             finished_at, finished_before, finished_order, started_before)
+                             finished_at, finished_before, finished_order, started_before,
+                             snapshot_before, snapshot_after, own_before, position_before, backend)
     SELECT base.run_ids[at], base.steps[at] + nth, step_type, agent, name, parent_step, seed, started_at, input::jsonb,
            input_exact::jsonb, input_base, input_keep, input_list, input_removed::jsonb, output::jsonb, output_exact::jsonb,
            CASE WHEN output IS NOT NULL THEN started_at END,
            base.finished[at] + base.done[at] + nth_done - CASE WHEN output IS NOT NULL THEN 1 ELSE 0 END,
            CASE WHEN output IS NOT NULL THEN base.finished[at] + base.done[at] + nth_done END,
-           CASE WHEN output IS NOT NULL THEN base.steps[at] + nth END
+           CASE WHEN output IS NOT NULL THEN base.steps[at] + nth END,
+           taken.snapshot, CASE WHEN output IS NOT NULL THEN taken.snapshot END,
+           (own ->> 'own')::xid8, (own ->> 'position')::int8, (own ->> 'backend')::int
     FROM base
     CROSS JOIN unnest(%(run)s::int8[], %(nth)s::int8[], %(nth_done)s::int8[], %(step_type)s::text[], %(agent)s::text[],
                       %(name)s::text[], %(parent_step)s::int8[], %(seed)s::int8[], %(started_at)s::timestamptz[],
                       %(input)s::text[], %(input_exact)s::text[], %(output)s::text[], %(output_exact)s::text[],
-                      %(input_base)s::int8[], %(input_keep)s::int8[], %(input_list)s::text[], %(input_removed)s::text[])
+                      %(input_base)s::int8[], %(input_keep)s::int8[], %(input_list)s::text[], %(input_removed)s::text[],
+                      %(seen)s::text[])
         AS step (run, nth, nth_done, step_type, agent, name, parent_step, seed, started_at, input, input_exact, output,
-                 output_exact, input_base, input_keep, input_list, input_removed)
-    CROSS JOIN LATERAL (SELECT array_position(base.places, step.run) AS at OFFSET 0) AS found
+                 output_exact, input_base, input_keep, input_list, input_removed, seen)
+    CROSS JOIN LATERAL (
+        SELECT array_position(base.places, step.run) AS at,
+               CASE WHEN seen <> '' THEN
+                    CASE WHEN seen::jsonb ->> 'server' = base.server THEN seen::jsonb END END AS own
+        OFFSET 0
+    ) AS found
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN own IS NOT NULL THEN (own ->> 'snapshot')::pg_snapshot
+                    WHEN seen IS NULL OR seen <> '' THEN base.snapshot END AS snapshot
+    ) AS taken
     WHERE at IS NOT NULL
 )
 SELECT place, steps, CASE WHEN %(lazily)s::bool THEN set_config('synchronous_commit', 'off', true) END

@@ -23,6 +23,7 @@ from tests.recorder.test_failures import in_threads
 pytestmark = pytest.mark.usefixtures("quick")
 
 OTHER = {"id", "run_id", "created_at", "started_at", "finished_at", "error", "given", "got"}
+OTHER |= {"snapshot_before", "snapshot_after"}
 """What differs between two runs that are the same."""
 
 

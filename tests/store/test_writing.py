@@ -113,6 +113,7 @@ def test_every_column_arrives_alike_from_both_statements(connection: Any, run_id
     end(connection, done._replace(step_number=1))
     end(connection, done._replace(step_number=2), done._replace(step_number=3))
     counted = {"id", "created_at", "step_number", "finished_order", "finished_before", "started_before"}
+    counted |= {"snapshot_before", "snapshot_after"}
     first, *others = [
         {name: value for name, value in found.items() if name not in counted}
         for found in read(connection, "agent_steps", run_id)

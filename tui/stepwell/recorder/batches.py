@@ -150,7 +150,7 @@ def _write_steps(
     if len(finishes) + len(starts) > 1:
         again = _write_many(connection, finishes, starts, books, sent, lazily=lazily)
     elif finishes:
-        there = writing.finish_step(connection, finishes[0].row, sent, lazily=lazily)
+        there = writing.finish_step(connection, finishes[0].row_now, sent, lazily=lazily)
         again = _ended(finishes[0], there, wary=False)
     else:
         again = [] if not starts else _write_start(connection, starts[0], books, sent)
@@ -184,7 +184,7 @@ def _write_many(
     for start, row in zip(starts, rows, strict=True):
         start.sent = row
     done, numbers = writing.write_steps(
-        connection, [finish.row for finish in finishes], rows, sent, lazily=lazily
+        connection, [finish.row_now for finish in finishes], rows, sent, lazily=lazily
     )
     # Only those that were told what is known may have been left out for that, and the others of their run with them.
     wary = {row.run_id for row in rows if row.known is not None}
@@ -234,23 +234,23 @@ def _start_row(intent: StartStep, book: Book) -> Start:
     """The row to send. A difference is sent only where nothing can have come between it and its base."""
     base, whole = intent.base, intent.whole
     if base is None or whole is None:
-        row = intent.row if not book.lost else _without_lost_base(intent, book.lost)
+        row = intent.row_now if not book.lost else _without_lost_base(intent, book.lost)
         return row._replace(known=book.last) if book.guarded else row
     if base.number is None and base.error is None:
-        return intent.row  # the base is in the same batch
+        return intent.row_now  # the base is in the same batch
     if base.number is None or base.number < book.foreign:
         given, output = whole()
-        return intent.row._replace(
+        return intent.row_now._replace(
             input=given.plain,
             input_exact=given.exact,
             output=output.plain,
             output_exact=output.exact,
         )
-    return intent.row._replace(known=book.last)
+    return intent.row_now._replace(known=book.last)
 
 
 def _without_lost_base(intent: StartStep, lost: range) -> Start:
-    row, full = intent.row, intent.full
+    row, full = intent.row_now, intent.full
     if full is None or row.input_base not in lost:
         return row
     row = row._replace(input=full.plain, input_exact=full.exact)

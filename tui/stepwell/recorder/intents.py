@@ -12,7 +12,7 @@ from psycopg import Connection
 
 from stepwell.core.codec import Encoded
 from stepwell.errors import RecordingError
-from stepwell.store.rows import Finish, Start
+from stepwell.store.rows import NOT_NOW, Finish, Start
 
 log = logging.getLogger("stepwell")
 
@@ -185,6 +185,11 @@ class StartStep(Intent):
         self.sent: Start | None = None
         """The row as it was sent last."""
 
+    @property
+    def row_now(self) -> Start:
+        """The row as it is to be written now: of another moment than its own, where nobody waits for it any more."""
+        return self.row if self.watched else self.row._replace(seen=NOT_NOW)
+
     def answer(self, error: RecordingError | None = None) -> None:
         self.base = self.whole = self.full = None  # else every state would keep all those before it
         super().answer(error)
@@ -204,6 +209,11 @@ class FinishStep(Intent):
         super().__init__(len(row.output or "") + len(row.output_exact or ""))
         self.row, self.agent, self.name = row, agent, name
         self.counted = False
+
+    @property
+    def row_now(self) -> Finish:
+        """The row as it is to be written now: of another moment than its own, where nobody waits for it any more."""
+        return self.row if self.watched else self.row._replace(seen=NOT_NOW)
 
     def describe(self) -> str:
         return f"the outcome of step {self.row.step_number} of run {self.row.run_id} was not recorded"

@@ -16,6 +16,7 @@ from psycopg import Connection
 from stepwell.recorder.failures import cause
 from stepwell.recorder.intents import FinishStep
 from stepwell.store.pooled import is_pooled
+from stepwell.store.rows import NOT_NOW
 from stepwell.store.spooled import concerns_row
 from stepwell.store.writing import finish_step
 
@@ -67,7 +68,7 @@ class Outcomes:
         while self.are_lost(connection):
             outcome = self._kept[0]
             try:
-                finish_step(connection, outcome.row)
+                finish_step(connection, outcome.row._replace(seen=NOT_NOW))  # its agent has long gone on
             except psycopg.Error as error:
                 if not concerns_row(error):
                     raise

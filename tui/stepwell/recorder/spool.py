@@ -231,7 +231,7 @@ def _whole(intent: StartStep) -> dict[str, object]:
 
 
 def _fields(row: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in row.items() if name not in ("run_id", "known")}
+    return {name: value for name, value in row.items() if name not in ("run_id", "known", "seen")}
 
 
 def _note(intent: Intent, book: Book, books: Books) -> None:

@@ -11,7 +11,8 @@ class Start(NamedTuple):
 
     With an `output` it has finished too, in the same instant. `known` is the last step number of the run that the
     recorder knows of: where there is a newer one, nothing is written. The `input` of a long prompt may be a difference
-    to that of step `input_base`: see `core/deltas.py`.
+    to that of step `input_base`: see `core/deltas.py`. `seen` is what the agent's own connection saw before the call;
+    None has the statement take a snapshot itself, and NOT_NOW has it take none.
     """
 
     run_id: UUID
@@ -30,10 +31,11 @@ class Start(NamedTuple):
     input_keep: int | None = None
     input_list: str | None = None
     input_removed: str | None = None
+    seen: str | None = None
 
 
 class Finish(NamedTuple):
-    """The outcome of a step. JSON as text, times as microseconds since 1970."""
+    """The outcome of a step. JSON as text, times as microseconds since 1970. `seen` is as that of `Start`, after the call."""
 
     run_id: UUID
     step_number: int
@@ -46,8 +48,11 @@ class Finish(NamedTuple):
     finish_reason: str | None = None
     call_hash: int | None = None
     loop: str | None = None
+    seen: str | None = None
 
 
+NOT_NOW = ""
+"""What a row has `seen` that is written later than it happened: a snapshot would be of another moment."""
 START_KINDS: tuple[Kind, ...] = (
     ID,
     TEXT,
@@ -65,6 +70,7 @@ START_KINDS: tuple[Kind, ...] = (
     INT8,
     TEXT,
     TEXT,
+    TEXT,
 )
-FINISH_KINDS: tuple[Kind, ...] = (ID, INT8, TEXT, TEXT, TEXT, MOMENT, INT8, INT8, TEXT, INT8, TEXT)
+FINISH_KINDS: tuple[Kind, ...] = (ID, INT8, TEXT, TEXT, TEXT, MOMENT, INT8, INT8, TEXT, INT8, TEXT, TEXT)
 """How their columns are sent."""

@@ -13,7 +13,7 @@ from stepwell.core.spooling import BEGIN, END, FINISH, OPEN, RESUME, Record, Spo
 from stepwell.errors import InvalidFileError, NotFoundError
 from stepwell.store import writing
 from stepwell.store.queries import query
-from stepwell.store.rows import Finish, Start
+from stepwell.store.rows import NOT_NOW, Finish, Start
 
 # What the server says of a value and not of its own condition: about data, constraints and limits.
 _OF_THE_ROW = ("22", "23", "54")
@@ -144,6 +144,7 @@ class _Work:
             **given,
             "run_id": self._spooled.run_id,
             "known": None,
+            "seen": NOT_NOW,
         }
         for name in ("parent_step", "input_base"):
             row[name] = self._number(row[name])
@@ -158,7 +159,7 @@ class _Work:
         if number is None:
             raise ValueError(f"no step {fields['step_number']} has begun")
         row: dict[str, Any] = {**dict.fromkeys(Finish._fields), **fields}
-        row |= {"run_id": self._spooled.run_id, "step_number": number}
+        row |= {"run_id": self._spooled.run_id, "step_number": number, "seen": NOT_NOW}
         if (loop := fields.get("loop")) is not None:
             row["loop"] = self._loop(loop)
         self.done.changed |= writing.finish_step(self._connection, Finish(**row))

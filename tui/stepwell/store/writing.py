@@ -16,7 +16,7 @@ from stepwell.errors import DatabaseError
 from stepwell.store.batch import WRITE_STEPS, Batch
 from stepwell.store.columns import check_columns
 from stepwell.store.pooled import SETTINGS, is_pooled, send_whole, transient
-from stepwell.store.prepared import BOOL, INT8, Prepared
+from stepwell.store.prepared import BOOL, INT8, TEXT, Prepared
 from stepwell.store.queries import query
 from stepwell.store.rows import FINISH_KINDS, START_KINDS, Finish, Start
 
@@ -26,9 +26,11 @@ SPOOL_LOCK_TIMEOUT = "5s"
 """The same where what the database does not take goes to a file."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# So many columns, and `known`, has a step that begins without an outcome and whose input is whole.
+# So many columns, `known` and `seen` has a step that begins without an outcome and whose input is whole.
 _PLAIN: Final = 9
-_START = Prepared("start_step", (*Start._fields[:_PLAIN], "known"), (*START_KINDS[:_PLAIN], INT8))
+_START = Prepared(
+    "start_step", (*Start._fields[:_PLAIN], "known", "seen"), (*START_KINDS[:_PLAIN], INT8, TEXT)
+)
 _FINISH = Prepared("finish_step", (*Finish._fields, "lazily"), (*FINISH_KINDS, BOOL))
 
 
@@ -62,7 +64,7 @@ def start_step(connection: Connection[Any], row: Start, sent: Callable[[], None]
     """Begin one step. Returns its number, None where it was not written."""
     if row.output is not None or row.input_base is not None:
         return write_steps(connection, [], [row], sent)[1][0]
-    result = _START.run(connection, (*row[:_PLAIN], row.known), sent)
+    result = _START.run(connection, (*row[:_PLAIN], row.known, row.seen), sent)
     return _int(result.get_value(0, 1)) if result.ntuples else None
 
 
