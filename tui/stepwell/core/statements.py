@@ -12,6 +12,9 @@ from stepwell.errors import StatementError
 
 CURSOR = "stepwell"
 DECLARE = f'DECLARE "{CURSOR}" NO SCROLL CURSOR FOR '
+OURS = "!stepwell"
+"""The alias of a table of which the past is read, in the functions that do that; Postgres may number it."""
+BRACKET = (Kind.OTHER, "(")
 QUERIES = frozenset({"select", "with", "values", "table"})
 ONLY = "only SELECT, WITH, VALUES, TABLE, EXPLAIN and SHOW run here: the replay is read-only"
 
@@ -25,7 +28,7 @@ class Statement:
     query_at: int = 0
     """Where in `text` the query begins, from 0."""
     calls: tuple[tuple[str, str], ...] = ()
-    """The names before an opening bracket, which may be those of functions: schema, or nothing, and name."""
+    """The names that may be those of functions: schema, or nothing, and name."""
 
     @property
     def sent(self) -> str:
@@ -60,14 +63,17 @@ def parse(text: str) -> Statement:
         raise StatementError(f"there is no statement: {ONLY}")
     if "\0" in text or re.search("[\ud800-\udfff]", text):
         raise StatementError("the statement holds what is no text")
-    calls = tuple(_calls(found))
+    for token in found:
+        if token.kind is Kind.NAME and token.value.startswith(OURS):
+            raise StatementError(f"names that begin with {OURS} are Stepwell's own", position=token.start + 1)
+    named = tuple(calls(found))
     if _is_query(found):
-        return Statement("query", text, 0, calls)
+        return Statement("query", text, 0, named)
     match found[0][:2]:
         case (Kind.WORD, "show"):
             return Statement("show", text)
         case (Kind.WORD, "explain"):
-            return Statement("explain", text, _query_of(found), calls)
+            return Statement("explain", text, _query_of(found), named)
     raise StatementError(ONLY, position=found[0].start + 1)
 
 
@@ -81,7 +87,7 @@ def is_complete(text: str) -> bool:
 
 def _is_query(found: list[Token], at: int = 0) -> bool:
     """Whether what begins there does so with such a word, maybe in brackets."""
-    while found[at:] and found[at][:2] == (Kind.OTHER, "("):
+    while found[at:] and found[at][:2] == BRACKET:
         at += 1
     return bool(found[at:]) and found[at].kind is Kind.WORD and found[at].value in QUERIES
 
@@ -91,7 +97,7 @@ def _query_of(found: list[Token]) -> int:
     at = 1
     while found[at:] and found[at][:2] in _OPTIONS:
         at += 1
-    if found[at:] and found[at][:2] == (Kind.OTHER, "(") and not _is_query(found, at):
+    if found[at:] and found[at][:2] == BRACKET and not _is_query(found, at):
         at = _closing(found, at) + 1
     if not _is_query(found, at):
         place = found[min(at, len(found) - 1)].start + 1
@@ -109,14 +115,21 @@ def _closing(found: list[Token], at: int) -> int:
     return len(found)
 
 
-def _calls(found: list[Token]) -> list[tuple[str, str]]:
-    """Raises StatementError for a function that would take effect outside of the transaction."""
+def calls(found: list[Token]) -> list[tuple[str, str]]:
+    """The names that may be those of functions: before an opening bracket, or behind a dot, as in `(17).abs`.
+
+    With the schema, or nothing where none is given. Raises StatementError for a function that takes effect outside of
+    the transaction.
+    """
     names: list[tuple[str, str]] = []
-    for index, token in enumerate(found[:-1]):
-        following = found[index + 1]
-        if token.kind in (Kind.WORD, Kind.NAME) and (following.kind, following.value) == (Kind.OTHER, "("):
+    for index, token in enumerate(found):
+        after = found[index + 1][:2] == BRACKET if found[index + 1 :] else False
+        dotted = index > 0 and found[index - 1][:2] == (Kind.OTHER, ".")
+        if token.kind not in (Kind.WORD, Kind.NAME):
+            continue
+        if after or dotted:
             if why := why_refused(token.value):
                 raise StatementError(why, position=token.start + 1)
-            schema = found[index - 2].value if index > 1 and found[index - 1].value == "." else ""
-            names.append((schema, token.value))
+            of = found[index - 2] if dotted and index > 1 else None
+            names.append((of.value if of and of.kind in (Kind.WORD, Kind.NAME) else "", token.value))
     return list(dict.fromkeys(names))

@@ -1,7 +1,7 @@
 """SQL at a step: a statement of the user's own, run in a snapshot in which watched tables are as they were then."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 import psycopg
@@ -12,6 +12,7 @@ from stepwell.core.world import Moment, Replay
 from stepwell.store import asking
 from stepwell.store.connect import Target
 from stepwell.store.instants import Instants, read_instants
+from stepwell.store.plan import OPAQUE, read_seen
 from stepwell.store.reader import Reader
 
 Found = tuple[Rows, tuple[Seen, ...], tuple[Table, ...], Instant | None]
@@ -41,7 +42,7 @@ class Asking:
             (rows, seen, tables, instant), report = self._reader.read(
                 lambda c: _ask(c, self._run_id, number, moment, statement, limit)
             )
-            caution = self._reader.caution
+            caution = _caution(self._reader.caution, seen)
         finally:
             self._reader.close()
         replay = Replay(
@@ -72,8 +73,20 @@ def _ask(
     limit: int | None,
 ) -> Found:
     instant = _instant(read_instants(connection, run_id, number), moment)
-    return asking.run(connection, statement, limit), (), (), instant
+    tables: tuple[Table, ...] = ()
+    asking.pin(connection)
+    seen = read_seen(connection, statement, tables)
+    return asking.run(connection, statement, limit), seen, tables, instant
 
 
 def _instant(instants: Instants, moment: Moment) -> Instant | None:
     return instants.after if moment is Moment.AFTER else instants.before
+
+
+def _caution(role: str, seen: Sequence[Seen]) -> str:
+    """With the functions that a statement calls of which only the role bounds what they do."""
+    unknown = [relation.name for relation in seen if relation.how == OPAQUE]
+    calls = (
+        unknown and f"calls {', '.join(unknown)}, which may do what the role may, beyond the transaction too"
+    )
+    return "; ".join(part for part in (calls, role) if part)

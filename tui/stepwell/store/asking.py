@@ -14,8 +14,12 @@ from stepwell.core.statements import CURSOR, Statement
 from stepwell.errors import StatementError
 from stepwell.store.queries import query
 
-PIECE = 500
-"""Rows that are fetched at once, at most."""
+PIECE = 100
+"""Rows that are fetched first; then as many as make about so many bytes."""
+PIECE_BYTES = 4_000_000
+MOST_BYTES = 256_000_000
+"""How much of an answer is taken in; what is more than that is refused, or left out where a limit is given."""
+Row = tuple[str | None, ...]
 ONES_OWN = (
     errors.QueryCanceled,
     errors.SerializationFailure,
@@ -25,22 +29,45 @@ ONES_OWN = (
 """What is not the statement's fault: the reader says these in its own words, or tries again."""
 
 
+def pin(connection: Connection) -> None:
+    """Have the server read a text as `core.tokens` does, for this transaction, whatever its role's settings are."""
+    connection.execute("SET LOCAL standard_conforming_strings = on")
+
+
 def run(connection: Connection, statement: Statement, limit: int | None) -> Rows:
     """What the statement gives, at most `limit` rows. Raises StatementError, and what psycopg raises."""
     result = send(connection, statement, statement.sent)
-    if statement.kind != "query":
-        rows = _decoded(connection, result)
-        return Rows(
-            *_columns(connection, result), tuple(rows[:limit]), limit is not None and len(rows) > limit
-        )
-    found: list[tuple[str | None, ...]] = []
+    if statement.kind == "query":
+        result, found, more = _fetched(connection, statement, limit)
+    else:
+        found = _decoded(connection, result)
+        more = limit is not None and len(found) > limit
+    return Rows(*_columns(connection, result), tuple(found[:limit]), more)
+
+
+def _fetched(
+    connection: Connection, statement: Statement, limit: int | None
+) -> tuple[PGresult, list[Row], bool]:
+    """From the cursor, in pieces, so that no more is in memory than what is kept; and whether there is more."""
+    found: list[Row] = []
+    size, piece = 0, PIECE
     while True:
-        wanted = PIECE if limit is None else min(PIECE, limit + 1 - len(found))
+        wanted = piece if limit is None else min(piece, limit + 1 - len(found))
         result = send(connection, statement, f'FETCH {wanted} FROM "{CURSOR}"')
-        found += _decoded(connection, result)
-        if result.ntuples < wanted or (limit is not None and len(found) > limit):
-            break
-    return Rows(*_columns(connection, result), tuple(found[:limit]), limit is not None and len(found) > limit)
+        rows = _decoded(connection, result)
+        found += rows
+        size += sum(len(value) for row in rows for value in row if value is not None)
+        if result.ntuples < wanted:
+            return result, found, False
+        if limit is not None and len(found) > limit:
+            return result, found, True
+        if size > MOST_BYTES:
+            if limit is not None:
+                return result, found, True
+            raise StatementError(
+                f"the answer is longer than {MOST_BYTES:,} characters: ask for less, or give a limit"
+            )
+        piece = max(1, min(10_000, PIECE_BYTES * len(found) // max(size, 1)))
 
 
 def send(connection: Connection, statement: Statement, text: str) -> PGresult:
@@ -80,7 +107,7 @@ def _told(problem: errors.Error, statement: Statement, sent: str) -> StatementEr
     )
 
 
-def _decoded(connection: Connection, result: PGresult) -> list[tuple[str | None, ...]]:
+def _decoded(connection: Connection, result: PGresult) -> list[Row]:
     encoding, columns = connection.info.encoding, range(result.nfields)
     return [
         tuple(
