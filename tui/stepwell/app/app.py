@@ -18,6 +18,7 @@ from stepwell.app.memory import Memory
 from stepwell.app.messages import Failed, OpenAddress
 from stepwell.app.screens.debugger import DebuggerScreen, Start
 from stepwell.app.screens.runs import RunsScreen
+from stepwell.app.screens.sql import SqlScreen
 from stepwell.core.address import parse_address
 from stepwell.core.steps import RunHead
 from stepwell.errors import StepwellError
@@ -76,12 +77,14 @@ class StepwellApp(App[int], inherit_bindings=False):
             await super().on_event(event)
 
     def _early(self) -> bool:
-        """Whether keys have to wait: for the first screen, for the list, for the run that is being opened."""
+        """Whether keys have to wait: for the first screen, the list, the run that is being opened, the editor."""
         match self.screen:
             case DebuggerScreen() as debugger:
                 return debugger.view is None
             case RunsScreen() as runs:
                 return runs.listing.shown is None and not runs.listing.error
+            case SqlScreen() as asking:
+                return not asking.ready
             case _:
                 return len(self.screen_stack) == 1
 

@@ -34,7 +34,8 @@ class Keys:
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """What has been pressed or pasted with these bytes, and what has waited for its time to be over."""
-        text = self._decode(data)
+        # Alt-Enter, which would be taken for Enter alone, is a new line as Ctrl-J is.
+        text = self._decode(data).replace("\x1b\r", "\n")
         try:
             if text:
                 yield from self._parser.feed(text)

@@ -8,6 +8,7 @@ from textual import events
 from textual.app import App
 from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.widgets import TextArea
 
 LINE_FEED = "ctrl+j"
 """What Enter is as long as the terminal is still in the shell's hands."""
@@ -62,13 +63,10 @@ class Keyboard:
         Keys that come before there is anything to use them on are played when there is. Ctrl-C is not kept,
         nor is `q` where nothing is: what does not open can be left.
         """
-        if isinstance(event, events.Key):
-            if event.key == LINE_FEED:
-                event = events.Key("enter", "\r")
-            if self._leaves(event.key):
-                self._waiting.clear()
-                await self._dispatch(event)
-                return
+        if isinstance(event, events.Key) and self._leaves(event.key):
+            self._waiting.clear()
+            await self._dispatch(event)
+            return
         if len(self._waiting) >= MOST_EARLY and self._meant_for is not None:
             return
         self._waiting.append(event)
@@ -91,9 +89,15 @@ class Keyboard:
             self._app.set_timer(LOOK_SECONDS, self._look)
         elif self._waiting:
             self._busy_since = time.monotonic()
-            await self._dispatch(self._waiting.popleft())
+            await self._dispatch(self._meant(self._waiting.popleft()))
             self._way = self._walk()
             await self._hop()
+
+    def _meant(self, event: Typed) -> Typed:
+        """Ctrl-J is Enter, but where there are lines to be typed a new one."""
+        is_line_feed = isinstance(event, events.Key) and event.key == LINE_FEED
+        is_typed = isinstance(self._app.focused, TextArea)
+        return events.Key("enter", "\r") if is_line_feed and not is_typed else event
 
     async def _look(self) -> None:
         """Play what was typed early, or forget it where the screen that it was meant for could not open."""

@@ -76,6 +76,7 @@ DEBUGGER: list[Binding] = [
     key("z", "switch('zoom')", "zoom", "zoom pane", "the chosen pane alone, and back"),
     key("d", "switch('diff')", "diff", "diff of prompts", "this prompt against the one before"),
     key("x", "switch('raw')", "raw", "raw value", "the chosen pane's value as it is stored"),
+    key("s", "sql", "sql", "SQL at this step", "a query in the replay transaction, as of this moment"),
     key("M", "switch('whole')", "whole", "all messages", "of the prompt, not only the new ones"),
     key("F", "follow", "follow", "follow", "stay at the tail of a live run"),
     key("y", "copy('address')", "copy-address", "copy address", "RUN:STEP, as every command takes it"),
@@ -111,3 +112,36 @@ RUNS: list[Binding] = [
     key("question_mark", "help", "help", "keys", "all of them"),
     key("q", "close", "quit", "quit", "leave Stepwell"),
 ]
+
+SQL_EDITOR: list[Binding] = [
+    key("enter", "run", "sql-run", "run", "a single line, or what ends with ;"),
+    key("ctrl+j,alt+enter,shift+enter", "new_line", "sql-new-line", "new line", "in the statement"),
+    key("up", "up", "sql-before", "statement before", "from the first line; also of earlier sessions"),
+    key("down", "down", "sql-after", "statement after", "from the last line"),
+    key("ctrl+d", "delete_or_leave", "sql-delete", "delete, or back", "to the run where nothing is typed"),
+]
+"""While a statement is typed, beside what every line editor has."""
+
+SQL_RESULT: list[Binding] = [
+    key("tab,shift+tab", "pane", "sql-focus", "rows / statement", "where the keys go"),
+    key("pagedown,space", "scroll('page_down')", "sql-page-down", "page down", "PgDn also while typing"),
+    key("pageup,backspace", "scroll('page_up')", "sql-page-up", "page up", "PgUp also while typing"),
+    key("j,down,n", "scroll('down')", "sql-down", "row down", "or line"),
+    key("k,up,p", "scroll('up')", "sql-up", "row up", "or line"),
+    key("right,l,greater_than_sign", "scroll('right')", "sql-right", "column right", "the chosen value"),
+    key("left,h,less_than_sign", "scroll('left')", "sql-left", "column left", "the chosen value"),
+    key("g,home", "scroll('top')", "sql-top", "first row", "or line"),
+    key("G,end", "scroll('bottom')", "sql-bottom", "last row", "or line"),
+    key("enter", "row", "sql-row", "whole row", "a name and its value a line, uncut; and back"),
+    key("y", "copy('value')", "sql-copy-value", "copy value", "the chosen one"),
+    key("Y", "copy('csv')", "sql-copy-result", "copy result", "all rows that are here, as CSV"),
+    key("v", "pager", "sql-pager", "open in $PAGER", "all rows that are here"),
+    key("question_mark,f1", "help", "sql-help", "keys", "all of them; F1 while typing"),
+    key("ctrl+c", "cancel", "sql-cancel", "cancel", "what runs, else what is typed; never quits"),
+    key("ctrl+l", "redraw", "sql-redraw", "redraw", "the whole screen"),
+    SUSPEND,
+    key("q,escape", "close", "sql-close", "out", "of a whole row first, then to the run"),
+]
+"""On the rows, and for the rest also while typing."""
+
+SQL: list[Binding] = [*SQL_EDITOR, *SQL_RESULT]

@@ -3,11 +3,11 @@
 import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stepwell.app.files import write_whole
 from stepwell.core.breakpoints import Breakpoint, parse_breakpoint
 from stepwell.core.steps import RunHead
 from stepwell.errors import StepwellError, UsageError
@@ -52,7 +52,7 @@ class Memory:
             kept = self._read_or_set_aside()
             _put(kept[BREAKPOINTS], run.name or "", [point.text for point in breakpoints])
             _put(kept[BOOKMARKS], str(run.run_id), dict(bookmarks))
-            self._write(json.dumps({"version": 1, **kept}, indent=1))
+            write_whole(self.path, json.dumps({"version": 1, **kept}, indent=1))
         except OSError as problem:
             words = f"kept for this session only: {self.path} cannot be written: {problem.strerror}"
             raise StepwellError(words) from problem
@@ -79,19 +79,6 @@ class Memory:
         except ValueError:
             os.replace(self.path, self.path.with_suffix(".broken"))
             return {BREAKPOINTS: {}, BOOKMARKS: {}}
-
-    def _write(self, text: str) -> None:
-        """Whole or not at all, and for the user's eyes only."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f"{FILE}.")
-        try:
-            with open(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(name, self.path)
-        except BaseException:  # an interrupt too must not leave half a file behind
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
 
 
 def _put(entries: _Entries, key: str, value: Sequence[str] | Mapping[str, int]) -> None:

@@ -5,9 +5,11 @@ from collections.abc import Collection, Sequence
 from textual.message import Message
 
 from stepwell.core.heads import Growth, Heads
+from stepwell.core.past import Answer
 from stepwell.core.sight import Sight
 from stepwell.core.steps import RunHead
 from stepwell.core.world import World
+from stepwell.errors import StatementError
 
 
 class Opened(Message):
@@ -117,3 +119,30 @@ class OpenAddress(Message):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.text = text
+
+
+class Answered(Message):
+    """What a statement gave, of which at most `limit` rows were wanted; no text: what there is to ask about."""
+
+    def __init__(self, text: str, answer: Answer, limit: int) -> None:
+        super().__init__()
+        self.text = text
+        self.answer = answer
+        self.limit = limit
+
+
+class Refused(Message):
+    """A statement was not sent, or the database has something against it."""
+
+    def __init__(self, text: str, problem: StatementError) -> None:
+        super().__init__()
+        self.text = text
+        self.problem = problem
+
+
+class Copied(Message):
+    """Something was copied, in words for the status line."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self.words = words

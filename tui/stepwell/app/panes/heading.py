@@ -22,7 +22,7 @@ class Position(Protocol):
 def heading_line(pane: Pane, label: str, position: Position, width: int, *, chosen: bool) -> Line:
     """`OUTPUT- 12.4 KB ------------------------ 1-6/412`; the chosen pane's name stands in brackets."""
     name = f"[{pane.upper()}]" if chosen else f"{pane.upper()}-"
-    right = _where(position)
+    right = where(position)
     room = width - cells(name) - cells(right) - 4
     text = label if cells(label) <= room else fit(label, max(0, room))
     rule = "-" * max(1, width - cells(name) - cells(text) - cells(right) - 3)
@@ -34,7 +34,8 @@ def heading_line(pane: Pane, label: str, position: Position, width: int, *, chos
     )
 
 
-def _where(position: Position) -> str:
+def where(position: Position) -> str:
+    """`1-6/412` of the lines that are known, or `all`."""
     if position.complete and position.first <= 1 and position.last >= position.known:
         return "all"
     more = "" if position.complete else "+"

@@ -11,7 +11,8 @@ from stepwell.app.present import Line, Role, Span, fit, wrap
 GROUPS = {
     "Move": ("move", "open", "select"),
     "Stop and find": ("choose", "breakpoints", "hit", "prompt", "failed", "clear", "follow"),
-    "Look": ("pane", "scroll", "switch", "help", "redraw"),
+    "Type": ("run", "new_line", "up", "down", "delete_or_leave"),
+    "Look": ("pane", "scroll", "row", "switch", "sql", "help", "redraw"),
     "Take along": ("copy", "pager"),
     "Change": ("enable", "delete", "add"),
     "Leave": ("cancel", "app.suspend_process", "close"),

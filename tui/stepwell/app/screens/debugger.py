@@ -22,10 +22,10 @@ from stepwell.app.pager import page
 from stepwell.app.pane_text import address_text, is_long, pane_lines, value_text
 from stepwell.app.panes.signs import SIGNS
 from stepwell.app.pending import Answer, Pending
+from stepwell.app.screens.asking import AskingScreen
 from stepwell.app.screens.breakpoints import BreakpointsScreen
 from stepwell.app.screens.help import HelpScreen
 from stepwell.app.screens.replaying import Start
-from stepwell.app.screens.searching import SearchingScreen
 from stepwell.app.widgets.prompt import Prompt
 from stepwell.core import moves
 from stepwell.core.breakpoints import Breakpoint
@@ -35,7 +35,7 @@ from stepwell.store.connect import Target
 __all__ = ["DebuggerScreen", "Start"]
 
 
-class DebuggerScreen(SearchingScreen):
+class DebuggerScreen(AskingScreen):
     """One run under the keyboard."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.DEBUGGER]

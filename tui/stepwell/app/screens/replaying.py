@@ -50,6 +50,7 @@ class ReplayingScreen(Screen[str | None]):
 
     def __init__(self, target: Target, start: Start, memory: Memory, mover: Mover | None = None) -> None:
         super().__init__()
+        self.target = target
         self.start = start
         self.memory = memory
         self.view: View | None = None
