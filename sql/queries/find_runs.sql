@@ -2,12 +2,14 @@
 -- A column that agent_runs lacks resolves to the NULL of `absent`.
 WITH page AS (
     SELECT run.*
-    FROM (SELECT NULL::timestamptz AS heartbeat) AS absent
+    FROM (
+        SELECT NULL::timestamptz AS heartbeat, NULL::bigint AS system_identifier, NULL::int AS timeline
+    ) AS absent
     CROSS JOIN LATERAL (
         SELECT run_id, name, tags, steps, steps - finished AS unfinished, agents, started_at, finished_at,
                CASE WHEN error IS NOT NULL
                     THEN concat_ws(': ', error ->> 'type', nullif(error ->> 'message', '')) END AS error,
-               loop, source,
+               loop, source, system_identifier, timeline,
                CASE WHEN status = 'running' AND NOT pg_is_in_recovery()
                      AND (heartbeat IS NULL OR heartbeat < now() - make_interval(secs => %(patience)s))
                      AND NOT EXISTS (

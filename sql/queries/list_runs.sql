@@ -9,12 +9,14 @@ WITH alive AS MATERIALIZED (
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 ), page AS (
     SELECT run.*
-    FROM (SELECT NULL::timestamptz AS heartbeat) AS absent
+    FROM (
+        SELECT NULL::timestamptz AS heartbeat, NULL::bigint AS system_identifier, NULL::int AS timeline
+    ) AS absent
     CROSS JOIN LATERAL (
         SELECT run_id, name, tags, steps, steps - finished AS unfinished, agents, started_at, finished_at,
                CASE WHEN error IS NOT NULL
                     THEN concat_ws(': ', error ->> 'type', nullif(error ->> 'message', '')) END AS error,
-               loop, source, state.status
+               loop, source, system_identifier, timeline, state.status
         FROM agent_runs
         CROSS JOIN LATERAL (
             SELECT CASE WHEN status = 'running' AND NOT pg_is_in_recovery()

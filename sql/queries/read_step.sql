@@ -11,7 +11,9 @@ FROM (
            NULL::int AS finished_before, NULL::int AS started_before, NULL::jsonb AS error,
            NULL::int AS tokens_in, NULL::int AS tokens_out, NULL::text AS finish_reason,
            NULL::jsonb AS input_exact, NULL::jsonb AS output_exact, NULL::int AS input_base, NULL::int AS input_keep,
-           NULL::text AS input_list, NULL::jsonb AS input_removed
+           NULL::text AS input_list, NULL::jsonb AS input_removed, NULL::text AS snapshot_before,
+           NULL::text AS snapshot_after, NULL::text AS own_before, NULL::text AS own_after, NULL::text AS position_before,
+           NULL::text AS position_after, NULL::text AS backend
 ) AS absent
 CROSS JOIN LATERAL (
     SELECT step_number, step_type, output IS NOT NULL AS has_output, created_at, seed, agent, name, parent_step,
@@ -23,7 +25,9 @@ CROSS JOIN LATERAL (
            input_base, input_keep, input_list, input_removed::text,
            CASE WHEN gave.read THEN output END::text, CASE WHEN gave.read THEN output_exact END::text,
            error::text AS error_text,
-           CASE WHEN NOT given.read THEN given.bytes END, CASE WHEN NOT gave.read THEN gave.bytes END
+           CASE WHEN NOT given.read THEN given.bytes END, CASE WHEN NOT gave.read THEN gave.bytes END,
+           snapshot_before::text, own_before::text, position_before::text,
+           snapshot_after::text, own_after::text, position_after::text, backend::text
     FROM agent_steps
     CROSS JOIN LATERAL (
         -- OFFSET 0 has it worked out once. `#> '{}'` is the value itself, unpacked: its size as it is in memory.

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
+from stepwell.core.past import Origin
+
 LLM_CALL = "llm_call"
 TOOL_CALL = "tool_call"
 STATE_UPDATE = "state_update"
@@ -91,6 +93,8 @@ class RunHead:
     error: str | None = None
     loop: Loop | None = None
     source: str | None = None
+    origin: Origin | None = None
+    """Which server the snapshots of its steps are of; None where that is not recorded."""
 
     @property
     def recorded(self) -> bool:

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from stepwell.core.past import Instant
 from stepwell.core.steps import Payload, StepHead
 
 
@@ -81,6 +82,15 @@ class World:
     """Numbers of the other steps that had begun and have no outcome: under way while the run is, else in doubt."""
     odd: Mapping[int, str] = field(default_factory=dict)
     """State steps that could not be taken for what they claim, and why (step number to a few words)."""
+    before: Instant | None = None
+    """Of the database, before the step's call was made; None where that is not recorded."""
+    after: Instant | None = None
+    """After it had returned."""
+
+    @property
+    def instant(self) -> Instant | None:
+        """Of the database, at the moment of this world; of a step without an outcome when it began."""
+        return self.before if self.moment is Moment.ASKED or self.step.in_doubt else self.after
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from stepwell.store.limits import EVERYTHING, MOVES
 from stepwell.store.pulses import Pulse, read_pulses
 from stepwell.store.reader import Reader
 from stepwell.store.transaction import Report
-from stepwell.store.worlds import Bounds, Parts, StateRow, read_parts, read_step
+from stepwell.store.worlds import Bounds, Parts, Snapshots, StateRow, read_parts, read_step
 
 T = TypeVar("T")
 
@@ -107,7 +107,7 @@ class Replayer:
         """
         started = self._clock()
         try:
-            (head, parts), report = self._read(
+            (head, parts, seen), report = self._read(
                 lambda c: _read_world(c, self.run_id, number, moment, whole, self._stretches)
             )
         except NotFoundError:
@@ -117,7 +117,7 @@ class Replayer:
         # Rolled back by now: what follows keeps no transaction waiting.
         folded = fold(_state_steps(parts.states), number)
         seconds = self._clock() - started
-        return _assemble(self.run_id, head, moment, parts, folded, report, seconds)
+        return _assemble(self.run_id, head, moment, parts, seen, folded, report, seconds)
 
     def query(self, number: int, moment: Moment, text: str, *, limit: int | None = 500) -> Answer:
         """What a statement of the user's own gives at step `number`, at most `limit` rows.
@@ -148,9 +148,9 @@ def _read_world(
     moment: Moment,
     whole: bool,
     stretches: Stretches,
-) -> tuple[StepHead, Parts]:
+) -> tuple[StepHead, Parts, Snapshots]:
     limits = EVERYTHING if whole else MOVES
-    head, counters, payload, sight = read_step(connection, run_id, number, limits)
+    head, counters, payload, seen, sight = read_step(connection, run_id, number, limits)
     done = moment is Moment.AFTER and not head.in_doubt
     bounds = Bounds(
         through=max(number, counters.started_before or 0) if done else number,
@@ -158,7 +158,7 @@ def _read_world(
         number=number if done else number - 1,
     )
     start = stretches.start(connection, sight, bounds, number)
-    return head, read_parts(connection, run_id, head, payload, bounds, limits, start)
+    return head, read_parts(connection, run_id, head, payload, bounds, limits, start), seen
 
 
 def _assemble(
@@ -166,6 +166,7 @@ def _assemble(
     head: StepHead,
     moment: Moment,
     parts: Parts,
+    seen: Snapshots,
     folded: Folded,
     report: Report,
     seconds: float,
@@ -202,6 +203,8 @@ def _assemble(
         previous_reply=parts.reply,
         unfinished=_others(answers.unfinished, head.number),
         odd=folded.odd,
+        before=seen.before,
+        after=seen.after,
     )
 
 

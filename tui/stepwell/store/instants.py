@@ -32,5 +32,15 @@ def read_instants(connection: psycopg.Connection, run_id: UUID, number: int) -> 
 
 
 def _instant(row: DictRow, when: str) -> Instant | None:
-    snapshot = row[f"snapshot_{when}"]
-    return snapshot and Instant(snapshot, row[f"own_{when}"], row[f"position_{when}"], row["backend"])
+    return instant_of(row[f"snapshot_{when}"], row[f"own_{when}"], row[f"position_{when}"], row["backend"])
+
+
+def instant_of(
+    snapshot: str | None, own: int | None, position: int | None, backend: int | None
+) -> Instant | None:
+    """The columns of one side of a step as an instant; without a position its snapshot is the recorder's."""
+    if snapshot is None:
+        return None
+    if position is None:
+        return Instant(snapshot)
+    return Instant(snapshot, own, None if own is None else position, backend)

@@ -9,6 +9,7 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from stepwell.core.liveness import ALIVE_SECONDS
+from stepwell.core.past import Origin
 from stepwell.core.search import Found, folds_case, spellings
 from stepwell.core.steps import Loop, Payload, RunHead, StepHead, Stored
 from stepwell.core.whole import payload
@@ -189,7 +190,12 @@ def _run(row: Row) -> RunHead:
         error=row["error"],
         loop=_loop(row["loop"]),
         source=row["source"],
+        origin=_origin(row["system_identifier"], row["timeline"]),
     )
+
+
+def _origin(system: int | None, timeline: int | None) -> Origin | None:
+    return None if system is None or timeline is None else Origin(system, timeline)
 
 
 def _loop(value: Mapping[str, Any] | None) -> Loop | None:

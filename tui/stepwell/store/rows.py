@@ -35,7 +35,10 @@ class Start(NamedTuple):
 
 
 class Finish(NamedTuple):
-    """The outcome of a step. JSON as text, times as microseconds since 1970. `seen` is as that of `Start`, after the call."""
+    """The outcome of a step. JSON as text, times as microseconds since 1970.
+
+    `seen` is as that of `Start`, after the call.
+    """
 
     run_id: UUID
     step_number: int

@@ -9,10 +9,12 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import DictRow, TupleRow, dict_row
 
+from stepwell.core.past import Instant
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, StepHead, Stored
 from stepwell.core.stretches import FROM_THE_BEGINNING, Start, Totals
 from stepwell.core.whole import payload
 from stepwell.errors import NotFoundError
+from stepwell.store.instants import instant_of
 from stepwell.store.limits import BESIDE, MOVES, Limits
 from stepwell.store.queries import query
 from stepwell.store.reading import Row, step_head, stored_rows
@@ -35,6 +37,13 @@ class Counters(NamedTuple):
 
     finished_before: int | None
     started_before: int | None
+
+
+class Snapshots(NamedTuple):
+    """What the step saw of the database before its call and after it; None where that is not recorded."""
+
+    before: Instant | None
+    after: Instant | None
 
 
 class Sight(NamedTuple):
@@ -90,8 +99,8 @@ class Parts:
 
 def read_step(
     connection: psycopg.Connection, run_id: UUID, number: int, limits: Limits = MOVES
-) -> tuple[StepHead, Counters, Payload, Sight]:
-    """One step, the counters of its row, its input as it is stored, and what the transaction sees.
+) -> tuple[StepHead, Counters, Payload, Snapshots, Sight]:
+    """One step, the counters of its row, its input as it is stored, what it saw, and what the transaction sees.
 
     A payload beyond the limits is not read. Raises NotFoundError where the run has no such step.
     """
@@ -101,14 +110,36 @@ def read_step(
         ).fetchone()
     if row is None:
         raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
-    *head, finished_before, started_before = row[:-13]
-    given, gave, sight = row[-13:-7], row[-7:-2], row[-2:]
+    *head, finished_before, started_before = row[:-20]
+    given, gave, seen, sight = row[-20:-14], row[-14:-9], row[-9:-2], row[-2:]
     return (
         step_head(*head),
         Counters(finished_before, started_before),
         payload([Stored(number, *given)], *gave),
+        _snapshots(*seen),
         Sight(*sight),
     )
+
+
+def _snapshots(
+    before: str | None,
+    own_before: str | None,
+    position_before: str | None,
+    after: str | None,
+    own_after: str | None,
+    position_after: str | None,
+    backend: str | None,
+) -> Snapshots:
+    pid = _number(backend)
+    return Snapshots(
+        instant_of(before, _number(own_before), _number(position_before), pid),
+        instant_of(after, _number(own_after), _number(position_after), pid),
+    )
+
+
+def _number(text: str | None) -> int | None:
+    """A column of a table made by hand may have the same name and hold anything."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() else None
 
 
 def read_parts(
