@@ -10,8 +10,9 @@ from stepwell.core.past import Answer, Instant, Rows, Seen, Table
 from stepwell.core.statements import Statement, parse
 from stepwell.core.world import Moment, Replay
 from stepwell.store import asking
+from stepwell.store.asof import look_back
 from stepwell.store.connect import Target
-from stepwell.store.instants import Instants, read_instants
+from stepwell.store.instants import read_instants
 from stepwell.store.plan import OPAQUE, read_seen
 from stepwell.store.reader import Reader
 
@@ -72,15 +73,12 @@ def _ask(
     statement: Statement,
     limit: int | None,
 ) -> Found:
-    instant = _instant(read_instants(connection, run_id, number), moment)
-    tables: tuple[Table, ...] = ()
+    instants = read_instants(connection, run_id, number)
+    instant = instants.after if moment is Moment.AFTER else instants.before
+    tables = look_back(connection, instant, instants.origin)
     asking.pin(connection)
     seen = read_seen(connection, statement, tables)
     return asking.run(connection, statement, limit), seen, tables, instant
-
-
-def _instant(instants: Instants, moment: Moment) -> Instant | None:
-    return instants.after if moment is Moment.AFTER else instants.before
 
 
 def _caution(role: str, seen: Sequence[Seen]) -> str:
