@@ -1,4 +1,5 @@
--- A run that began while its database took nothing.
-INSERT INTO agent_runs (run_id, name, tags, started_at)
-VALUES (%(run_id)s, %(name)s, %(tags)s::jsonb, %(started_at)s)
+-- A run that began while its database took nothing. The steps of its file have no snapshots; those that follow may.
+INSERT INTO agent_runs (run_id, name, tags, started_at, system_identifier, timeline, snapshot)
+VALUES (%(run_id)s, %(name)s, %(tags)s::jsonb, %(started_at)s, %(system)s::int8, %(timeline)s::int,
+        pg_current_snapshot())
 ON CONFLICT (run_id) DO NOTHING

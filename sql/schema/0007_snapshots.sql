@@ -17,6 +17,6 @@ ALTER TABLE agent_steps
 ALTER TABLE agent_runs
     ADD COLUMN IF NOT EXISTS system_identifier BIGINT,    -- the cluster, as pg_control_system() tells it
     ADD COLUMN IF NOT EXISTS timeline          INT,
-    ADD COLUMN IF NOT EXISTS snapshot          pg_snapshot; -- older than those of all its steps, or equal
+    ADD COLUMN IF NOT EXISTS snapshot          pg_snapshot; -- when it was opened, so no younger than those of its steps
 
 INSERT INTO stepwell_migrations (version) VALUES (7) ON CONFLICT DO NOTHING;

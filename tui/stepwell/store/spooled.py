@@ -12,6 +12,7 @@ from stepwell.core.recording import storable
 from stepwell.core.spooling import BEGIN, END, FINISH, OPEN, RESUME, Record, Spooled
 from stepwell.errors import InvalidFileError, NotFoundError
 from stepwell.store import writing
+from stepwell.store.origins import columns_of
 from stepwell.store.queries import query
 from stepwell.store.rows import NOT_NOW, Finish, Start
 
@@ -104,7 +105,7 @@ class _Work:
         for record in records:
             if record.kind == OPEN:
                 given = record.fields
-                row = {"name": given.get("name"), "tags": given.get("tags")}
+                row = {"name": given.get("name"), "tags": given.get("tags"), **columns_of(self._connection)}
                 self._run_once(
                     "begin_spooled_run", {**row, "started_at": writing.moment(given["started_at"])}
                 )

@@ -15,6 +15,7 @@ from stepwell.core.liveness import lock_key
 from stepwell.errors import DatabaseError
 from stepwell.store.batch import WRITE_STEPS, Batch
 from stepwell.store.columns import check_columns
+from stepwell.store.origins import columns_of, learn_origin
 from stepwell.store.pooled import SETTINGS, is_pooled, send_whole, transient
 from stepwell.store.prepared import BOOL, INT8, TEXT, Prepared
 from stepwell.store.queries import query
@@ -46,12 +47,14 @@ def prepare(connection: Connection[Any], *, durable: bool, lock_timeout: str = L
     check_columns(connection)
     row = connection.execute(query("read_recording_schema")).fetchone()
     assert row is not None
-    there, user, database, path, backend = row
+    there, user, database, path, backend, may_ask = row
     if not there:
         raise DatabaseError(
             f"no table agent_runs in database {database} as {user} (search_path: {path}), or an older one;"
             " create it: stepwell init"
         )
+    if may_ask:
+        learn_origin(connection)
     if backend != connection.info.backend_pid:  # a pooler gave a number of its own
         send_whole(connection, (durable, lock_timeout))
         return
@@ -102,12 +105,14 @@ def open_run(
 ) -> None:
     """Begin a run. Sent again, it begins no second one."""
     row = {"run_id": run_id, "name": name, "tags": tags, "started_at": moment(started_at)}
+    row |= columns_of(connection)
     _execute(connection, "open_run", {**row, "key": _key(connection, run_id)})
 
 
 def resume_run(connection: Connection[Any], run_id: UUID) -> int | None:
     """Take up a run. Returns how many steps it has, None for no such run."""
-    row = _execute(connection, "resume_run", {"run_id": run_id, "key": _key(connection, run_id)}).fetchone()
+    given = {"run_id": run_id, "key": _key(connection, run_id), **columns_of(connection)}
+    row = _execute(connection, "resume_run", given).fetchone()
     return None if row is None else row[0]
 
 
