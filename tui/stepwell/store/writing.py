@@ -105,8 +105,7 @@ def open_run(
 ) -> None:
     """Begin a run. Sent again, it begins no second one."""
     row = {"run_id": run_id, "name": name, "tags": tags, "started_at": moment(started_at)}
-    row |= columns_of(connection)
-    _execute(connection, "open_run", {**row, "key": _key(connection, run_id)})
+    _execute(connection, "open_run", {**row, **columns_of(connection), "key": _key(connection, run_id)})
 
 
 def resume_run(connection: Connection[Any], run_id: UUID) -> int | None:
