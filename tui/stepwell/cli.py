@@ -49,6 +49,11 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
         "print the world as it was at a step",
         "stepwell replay 7f3a --to 11\n  stepwell replay @failed --to 50% --asked --json",
     ),
+    (
+        "sql",
+        "print what a query gives, with watched tables as they were at a step",
+        "stepwell sql 7f3a:11 'select * from orders where id = 8841'\n  stepwell sql @failed '\\d'",
+    ),
     ("import", "record runs from files", "stepwell import trajectories/*.traj"),
     (
         "init",

@@ -125,11 +125,11 @@ class Column:
     most: int | None = None
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Aligned lines with a line of titles; empty columns are left out; a terminal's width is kept to."""
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, every: bool = False) -> Iterator[str]:
+    """Aligned lines with a line of titles; a terminal's width is kept to. Empty columns are left out unless `every`."""
     body = [[_shown(cell) for cell in row] for row in rows]
-    shown = [i for i in range(len(columns)) if any(row[i] for row in body)]
-    widths = {i: max(len(columns[i].title), *(cells(row[i]) for row in body)) for i in shown}
+    shown = [i for i in range(len(columns)) if every or any(row[i] for row in body)]
+    widths = {i: max([cells(columns[i].title), *(cells(row[i]) for row in body)]) for i in shown}
     widths = {i: min(width, columns[i].most or width) for i, width in widths.items()}
     _shrink(widths, [i for i in reversed(shown) if columns[i].elastic])
     for row in [[column.title for column in columns], *body]:

@@ -74,7 +74,7 @@ def _ask(
     limit: int | None,
 ) -> Found:
     instants = read_instants(connection, run_id, number)
-    instant = instants.after if moment is Moment.AFTER else instants.before
+    instant = instants.at(moment)
     tables = look_back(connection, instant, instants.origin)
     asking.pin(connection)
     seen = read_seen(connection, statement, tables)

@@ -7,6 +7,7 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from stepwell.core.past import Instant, Origin
+from stepwell.core.world import Moment
 from stepwell.errors import NotFoundError
 from stepwell.store.queries import query
 
@@ -16,7 +17,13 @@ class Instants(NamedTuple):
 
     before: Instant | None
     after: Instant | None
+    finished: bool
+    """Whether the step has an outcome."""
     origin: Origin | None
+
+    def at(self, moment: Moment) -> Instant | None:
+        """The one that is meant; of a step without an outcome that when it began, as in `World.instant`."""
+        return self.after if moment is Moment.AFTER and self.finished else self.before
 
 
 def read_instants(connection: psycopg.Connection, run_id: UUID, number: int) -> Instants:
@@ -28,11 +35,17 @@ def read_instants(connection: psycopg.Connection, run_id: UUID, number: int) -> 
         ran = cursor.execute(query("read_origin"), {"run_id": run_id}).fetchone() if row["has_runs"] else None
     known = ran is not None and None not in (ran["system_identifier"], ran["timeline"])
     origin = Origin(ran["system_identifier"], ran["timeline"]) if ran and known else None
-    return Instants(_instant(row, "before"), _instant(row, "after"), origin)
+    return Instants(_instant(row, "before"), _instant(row, "after"), row["finished"], origin)
 
 
 def _instant(row: DictRow, when: str) -> Instant | None:
-    return instant_of(row[f"snapshot_{when}"], row[f"own_{when}"], row[f"position_{when}"], row["backend"])
+    own, position, backend = (number_of(row[name]) for name in (f"own_{when}", f"position_{when}", "backend"))
+    return instant_of(row[f"snapshot_{when}"], own, position, backend)
+
+
+def number_of(text: str | None) -> int | None:
+    """A column of a table made by hand may have the same name and hold anything."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() else None
 
 
 def instant_of(

@@ -14,7 +14,7 @@ from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, StepHead, Stored
 from stepwell.core.stretches import FROM_THE_BEGINNING, Start, Totals
 from stepwell.core.whole import payload
 from stepwell.errors import NotFoundError
-from stepwell.store.instants import instant_of
+from stepwell.store.instants import instant_of, number_of
 from stepwell.store.limits import BESIDE, MOVES, Limits
 from stepwell.store.queries import query
 from stepwell.store.reading import Row, step_head, stored_rows
@@ -130,16 +130,11 @@ def _snapshots(
     position_after: str | None,
     backend: str | None,
 ) -> Snapshots:
-    pid = _number(backend)
+    pid = number_of(backend)
     return Snapshots(
-        instant_of(before, _number(own_before), _number(position_before), pid),
-        instant_of(after, _number(own_after), _number(position_after), pid),
+        instant_of(before, number_of(own_before), number_of(position_before), pid),
+        instant_of(after, number_of(own_after), number_of(position_after), pid),
     )
-
-
-def _number(text: str | None) -> int | None:
-    """A column of a table made by hand may have the same name and hold anything."""
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
 
 
 def read_parts(
