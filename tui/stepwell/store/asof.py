@@ -1,6 +1,7 @@
 """The database as of a step: within one transaction, unqualified names of watched tables mean their past."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from psycopg import Connection, sql
@@ -15,29 +16,70 @@ FAST, SLOW, TODAY = "fast", "slow", "today"
 """How the view of a table reads it: by the xids in its rows, by its log alone, or as it is now."""
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A watched table, its number, and how its view is to read it as of the instant."""
+
+    id: int
+    table: Table
+    key: tuple[int, ...]
+    """The numbers of its key's columns, by which its log calls them."""
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """All watched tables as of one instant. `now` is the snapshot of the transaction itself."""
+
+    standings: tuple[Standing, ...] = ()
+    instant: Instant | None = None
+    now: str = ""
+    path: tuple[str, ...] = ()
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return tuple(standing.table for standing in self.standings)
+
+
 def look_back(
     connection: Connection[Any], instant: Instant | None, origin: Origin | None, *, fast: bool = True
 ) -> tuple[Table, ...]:
     """Have unqualified names of watched tables mean their past until this transaction ends; the tables, with verdicts.
 
     Where the past is unknown, and with no instant, they mean today's rows, and the verdict says so. `fast` False has
-    all of it read from the logs. All settings are local to the transaction. Raises what psycopg raises.
+    all of it read from the logs. All settings are local to the transaction. A table that is truncated or rewritten
+    after the transaction's snapshot shows nothing: who has read it, and so has it locked, asks again for the verdicts.
+    Raises what psycopg raises.
     """
+    found = survey(connection, instant, origin, fast=fast)
+    turn(connection, found)
+    return found.tables
+
+
+def survey(
+    connection: Connection[Any], instant: Instant | None, origin: Origin | None, *, fast: bool = True
+) -> Survey:
+    """What can be known of each watched table as of the instant. Sets nothing."""
     if connection.execute("SELECT to_regclass('stepwell_log.tables')", prepare=False).fetchone() == (None,):
-        return ()
+        return Survey()
     clock, now, path = _clock(connection, instant)
-    found = _states(connection, instant)
-    judged = [(number, state, verdict(state, instant, origin, clock)) for number, state in found]
-    modes = {
-        number: TODAY
-        if worth.certainty is Certainty.UNKNOWN
-        else FAST
-        if fast and is_fast(state) and clock.next < AGE and (instant is None or instant.own is None)
-        else SLOW
-        for number, state, worth in judged
-    }
-    _set(connection, instant or Instant(now), modes, path)
-    return tuple(Table(state.schema, state.name, *_names(state), verdict=worth) for _, state, worth in judged)
+    fast = fast and clock.next < AGE and (instant is None or instant.own is None)
+    standings = []
+    for number, state in _states(connection, instant):
+        worth = verdict(state, instant, origin, clock)
+        unknown = worth.certainty is Certainty.UNKNOWN
+        mode = TODAY if unknown else FAST if fast and is_fast(state) else SLOW
+        key, columns = _names(state)
+        table = Table(state.schema, state.name, tuple(key.values()), tuple(columns.values()), worth)
+        standings.append(Standing(number, table, tuple(key), mode))
+    return Survey(tuple(standings), instant, now, tuple(path))
+
+
+def turn(connection: Connection[Any], found: Survey) -> None:
+    """Have the transaction read as of the instant of the survey."""
+    if found.now:
+        modes = {standing.id: standing.mode for standing in found.standings}
+        _set(connection, found.instant or Instant(found.now), modes, found.path)
 
 
 def _clock(connection: Connection[Any], instant: Instant | None) -> tuple[Clock, str, Sequence[str]]:
@@ -90,11 +132,11 @@ def _imaged(connection: Connection[Any], numbers: Sequence[int]) -> set[int]:
         return {row[0] for row in cursor.execute(sql.SQL(" UNION ALL ").join(each), prepare=False)}
 
 
-def _names(state: State) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of its key's columns, and of all of them, as its past has them."""
+def _names(state: State) -> tuple[dict[int, str], dict[int, str]]:
+    """Number and name of its key's columns, and of all of them, as its past has them."""
     shape = [look for look in state.looks if look.why == "watched"][-1].shape
     columns = {column[0]: column[1] for column in shape["columns"] or ()}
-    return tuple(columns[number] for number in shape["key"] or ()), tuple(columns.values())
+    return {number: columns[number] for number in shape["key"] or ()}, columns
 
 
 def _set(connection: Connection[Any], instant: Instant, modes: dict[int, str], path: Sequence[str]) -> None:

@@ -50,6 +50,7 @@ def watch(connection: Connection[Any], name: str) -> Watched:
         known = _known(connection, table.oid)
         if known is not None and not _is_the_same(known, table):
             raise DatabaseError(_changed_type(known, table))
+        _make_room(connection, table)
         names = Names(table, _registered(connection, table))
         _lock(connection, names)
         log_oid = _log(connection, names, known)
@@ -134,6 +135,21 @@ def _changed_type(known: dict[str, Any], table: Watchable) -> str:
         f"{table.schema}.{table.name} is still watched as it was: {what}, so its past has ended;"
         f" begin anew: stepwell unwatch, then stepwell watch"
     )
+
+
+def _make_room(connection: Connection[Any], table: Watchable) -> None:
+    """Let no other table keep the name: one that is gone is forgotten, one that was renamed has its name noted."""
+    parts = {"oid": table.oid, "schema": table.schema, "name": table.name}
+    with connection.cursor(row_factory=dict_row) as cursor:
+        for row in cursor.execute(query("find_namesakes"), parts).fetchall():
+            _hide(connection, row["shadow"], row["name"])
+            if row["now"] is None:
+                _take_out(connection, row)
+            else:
+                connection.execute(
+                    "UPDATE stepwell_log.tables SET schema_name = %s, table_name = %s WHERE id = %s",
+                    (*row["now"], row["id"]),
+                )
 
 
 def _registered(connection: Connection[Any], table: Watchable) -> int:

@@ -1,0 +1,181 @@
+"""What changed in watched tables between two instants: which rows, from what to what, and by whom."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from psycopg import Connection, sql
+
+from stepwell.core.past import Certainty, Instant, Origin, RowChange, Table, TableChanges
+from stepwell.core.verdicts import xmin_of
+from stepwell.store.asof import Standing, Survey, survey, turn
+from stepwell.store.capture import LOG, shadow_of
+from stepwell.store.texts import Texts, read_texts
+
+MOST_ENTRIES = 20_000
+"""How many entries of a log are looked at for one step; what a bulk statement did beyond them is counted only."""
+_ORDER = (Certainty.EXACT, Certainty.UNCERTAIN, Certainty.UNKNOWN)
+
+
+class Entry(NamedTuple):
+    """A row that was written, and who did so last."""
+
+    key: Texts
+    who: str
+    backend: int
+    many: int
+    """How many such rows there are in all."""
+
+
+def read_changes(
+    connection: Connection[Any],
+    before: Instant | None,
+    after: Instant | None,
+    origin: Origin | None,
+    *,
+    limit: int = 200,
+) -> tuple[TableChanges, ...]:
+    """The net changes of each watched table from one instant to a later one, at most `limit` rows of each.
+
+    Tables of which either is unknown come without changes. To be called within a transaction that is rolled back:
+    names mean the past in it from then on. Raises what psycopg raises.
+    """
+    old, new = survey(connection, before, origin), survey(connection, after, origin)
+    known = _known(old, new)
+    entries: dict[int, list[Entry]] = {}
+    if before is not None and after is not None:
+        for standing in known:
+            if found := _entries(connection, standing, before, after, limit):
+                entries[standing.id] = found
+    touched = [standing for standing in known if standing.id in entries]
+    olds = _rows(connection, old, touched, before, after, limit)
+    news = _rows(connection, new, touched, before, after, limit)
+    mine = _backend(before, after)
+    # Read again: by now these tables are locked against what a snapshot does not protect from.
+    worth = _verdicts(old, new, survey(connection, after, origin))
+    return tuple(
+        TableChanges(
+            worth[standing.id],
+            tuple(_changes(entries.get(standing.id, ()), olds[standing.id], news[standing.id], mine))
+            if standing.id in entries
+            else (),
+            max(0, entries[standing.id][0].many - limit) if standing.id in entries else 0,
+        )
+        for standing in new.standings
+    )
+
+
+def _known(old: Survey, new: Survey) -> list[Standing]:
+    """The tables whose past is told at both instants."""
+    told = {each.id for each in old.standings if each.table.verdict.certainty is not Certainty.UNKNOWN}
+    return [
+        each
+        for each in new.standings
+        if each.id in told and each.table.verdict.certainty is not Certainty.UNKNOWN
+    ]
+
+
+def _verdicts(*surveys: Survey) -> dict[int, Table]:
+    """Of each table what it is worth at the worst."""
+    found: dict[int, Table] = {}
+    for each in (standing for one in surveys for standing in one.standings):
+        other = found.get(each.id, each.table)
+        worse = max(other, each.table, key=lambda table: _ORDER.index(table.verdict.certainty))
+        found[each.id] = worse
+    return found
+
+
+def _changes(
+    entries: Sequence[Entry], olds: Mapping[Texts, Texts], news: Mapping[Texts, Texts], mine: int | None
+) -> list[RowChange]:
+    return [
+        RowChange(
+            entry.key, was, now, entry.who, entry.backend, None if mine is None else entry.backend == mine
+        )
+        for entry in entries
+        if (was := olds.get(entry.key)) != (now := news.get(entry.key))
+    ]
+
+
+def _backend(before: Instant | None, after: Instant | None) -> int | None:
+    """The server process of the agent's connection, where it was one and the same."""
+    if before is None or after is None or before.backend != after.backend:
+        return None
+    return before.backend
+
+
+def _entries(
+    connection: Connection[Any], standing: Standing, before: Instant, after: Instant, limit: int
+) -> list[Entry]:
+    """The rows that were written, in the order in which they were last."""
+    statement = sql.SQL(
+        "SELECT who, backend::text, (count(*) OVER ())::text, {key} FROM (SELECT DISTINCT ON ({key}) * FROM {written}"
+        " ORDER BY {key}, position DESC) AS last ORDER BY position LIMIT {limit}"
+    ).format(key=_key(standing), written=_written(standing, before, after), limit=sql.Literal(limit))
+    return [
+        Entry(tuple(key), who or "", int(backend or 0), int(many or 0))
+        for who, backend, many, *key in read_texts(connection, statement)
+    ]
+
+
+def _written(standing: Standing, before: Instant, after: Instant) -> sql.Composed:
+    """The entries of transactions that the later instant saw and the earlier one did not."""
+    return sql.SQL(
+        "(SELECT * FROM {log} AS e WHERE e.xid >= {oldest} AND ({seen}) AND NOT ({known})"
+        " ORDER BY e.position LIMIT {most}) AS written"
+    ).format(
+        log=sql.Identifier(LOG, f"t{standing.id}"),
+        oldest=sql.SQL("{}::xid8").format(sql.Literal(str(xmin_of(before)))),
+        seen=_visible(after),
+        known=_visible(before),
+        most=sql.Literal(MOST_ENTRIES),
+    )
+
+
+def _visible(instant: Instant) -> sql.Composed:
+    plain = sql.SQL("pg_visible_in_snapshot(e.xid, {}::pg_snapshot)").format(sql.Literal(instant.snapshot))
+    if instant.own is None:
+        return plain
+    return sql.SQL("CASE WHEN e.xid = {}::xid8 THEN e.position <= {} ELSE {} END").format(
+        sql.Literal(str(instant.own)), sql.Literal(instant.position or 0), plain
+    )
+
+
+def _rows(
+    connection: Connection[Any],
+    found: Survey,
+    standings: Sequence[Standing],
+    before: Instant | None,
+    after: Instant | None,
+    limit: int,
+) -> dict[int, dict[Texts, Texts]]:
+    """The rows of these tables as of the survey's instant, by the keys as the log has them."""
+    if not standings or before is None or after is None:
+        return {}
+    turn(connection, found)
+    rows: dict[int, dict[Texts, Texts]] = {}
+    for standing in standings:
+        table = standing.table
+        key = _key(standing)
+        statement = sql.SQL(
+            "SELECT {given}, {columns}"
+            " FROM (SELECT {key} FROM (SELECT DISTINCT ON ({key}) {key}, position FROM {written} ORDER BY {key}, position DESC) AS last"
+            " ORDER BY position LIMIT {limit}) AS k JOIN {past} AS p ON {same}"
+        ).format(
+            key=key,
+            given=sql.SQL(", ").join(sql.Identifier("k", f"a{number}") for number in standing.key),
+            columns=sql.SQL(", ").join(sql.Identifier("p", name) for name in table.columns),
+            written=_written(standing, before, after),
+            limit=sql.Literal(limit),
+            past=sql.Identifier(shadow_of(table.schema), table.name),
+            same=sql.SQL(" AND ").join(
+                sql.SQL("{} = {}").format(sql.Identifier("p", name), sql.Identifier("k", f"a{number}"))
+                for name, number in zip(table.key, standing.key, strict=True)
+            ),
+        )
+        width = len(table.key)
+        rows[standing.id] = {row[:width]: row[width:] for row in read_texts(connection, statement)}
+    return rows
+
+
+def _key(standing: Standing) -> sql.Composed:
+    return sql.SQL(", ").join(sql.Identifier(f"a{number}") for number in standing.key)
