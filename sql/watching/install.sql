@@ -62,7 +62,7 @@ SET search_path = pg_catalog, pg_temp AS $$
                                    JOIN pg_namespace s ON s.oid = f.pronamespace
                                    WHERE t.tgrelid = p.oid AND s.nspname = 'stepwell_log'),
                       'kind', p.relkind))
-                  FROM pg_partition_tree(c.oid) AS tree
+                  FROM (SELECT relid FROM pg_partition_tree(c.oid) UNION SELECT c.oid) AS tree
                   JOIN pg_class p ON p.oid = tree.relid
                   JOIN pg_type y ON y.oid = p.reltype
                   LEFT JOIN pg_inherits i ON i.inhrelid = p.oid AND p.oid <> c.oid))

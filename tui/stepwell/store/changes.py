@@ -158,7 +158,8 @@ def _rows(
         key = _key(standing)
         statement = sql.SQL(
             "SELECT {given}, {columns}"
-            " FROM (SELECT {key} FROM (SELECT DISTINCT ON ({key}) {key}, position FROM {written} ORDER BY {key}, position DESC) AS last"
+            " FROM (SELECT {key} FROM (SELECT DISTINCT ON ({key}) {key}, position FROM {written}"
+            " ORDER BY {key}, position DESC) AS last"
             " ORDER BY position LIMIT {limit}) AS k JOIN {past} AS p ON {same}"
         ).format(
             key=key,
