@@ -28,7 +28,7 @@ class Asking:
 
     def __init__(self, target: Target, run_id: UUID, clock: Callable[[], float] = time.perf_counter) -> None:
         self._run_id = run_id
-        self._reader = Reader(target)
+        self._reader = Reader(target, guarded=True)
         self._clock = clock
 
     def query(self, number: int, moment: Moment, text: str, limit: int | None) -> Answer:

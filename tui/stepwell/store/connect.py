@@ -18,7 +18,7 @@ from stepwell.store.target import Target, resolve
 if TYPE_CHECKING:
     from stepwell.store.embedded import Embedded
 
-__all__ = ["Target", "connect", "hang_up", "is_standby", "prepare", "resolve"]
+__all__ = ["Target", "connect", "hang_up", "is_standby", "keep_from_writing", "prepare", "resolve"]
 
 OLDEST = 150000
 """The oldest server, as libpq numbers versions."""
@@ -116,6 +116,17 @@ def is_standby(connection: psycopg.Connection[Any]) -> bool:
         row = connection.execute("SHOW in_hot_standby").fetchone()
         reported = row[0] if row else "off"
     return bool(reported == "on")
+
+
+def keep_from_writing(connection: psycopg.Connection[Any]) -> None:
+    """Make READ ONLY the default of the session, for as long as it lives.
+
+    Not behind a pooler, which lends the session to somebody else next. There the number that a client is told of its
+    server process is not that process's own.
+    """
+    row = connection.execute("SELECT pg_backend_pid()").fetchone()
+    if row == (connection.info.backend_pid,):
+        connection.execute("SET default_transaction_read_only = on")
 
 
 def hang_up(connection: psycopg.Connection[Any]) -> None:

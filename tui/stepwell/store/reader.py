@@ -10,7 +10,7 @@ from stepwell.errors import DatabaseError
 from stepwell.store.blockers import locker
 from stepwell.store.bounded import glance
 from stepwell.store.columns import check_columns
-from stepwell.store.connect import Target, connect, hang_up, is_standby
+from stepwell.store.connect import Target, connect, hang_up, is_standby, keep_from_writing
 from stepwell.store.session import UNKNOWN, Session, read_session
 from stepwell.store.transaction import Report, read_snapshot
 from stepwell.store.trouble import lost, told
@@ -22,10 +22,15 @@ CANCEL_SECONDS = 2.0
 
 
 class Reader:
-    """Reads snapshots. Not for several threads at once, except `cancel`."""
+    """Reads snapshots. Not for several threads at once, except `cancel`.
 
-    def __init__(self, target: Target) -> None:
+    `guarded` is for statements that are not Stepwell's own: the session refuses writes then also outside of the
+    transactions that begin here.
+    """
+
+    def __init__(self, target: Target, *, guarded: bool = False) -> None:
         self.target = target
+        self._guarded = guarded
         self.untold = ""
         """Why the connection was lost and opened again, noted in each report until the caller empties it."""
         self._connection: psycopg.Connection | None = None
@@ -90,7 +95,7 @@ class Reader:
         """Cancel the statement under way, if any, from another thread; `read` then raises DatabaseError."""
         self._cancelled = True
         connection, over = self._connection, self._over
-        if connection is None or connection.closed:
+        if connection is None or connection.closed or over.is_set():
             return
         try:
             connection.cancel_safe(timeout=CANCEL_SECONDS)
@@ -121,6 +126,8 @@ class Reader:
         try:
             self._standby = is_standby(self._connection)
             self._session = glance(self._connection, _looked_over)
+            if self._guarded:
+                keep_from_writing(self._connection)
         except DatabaseError:
             self.close()  # the next read looks again
             raise
