@@ -23,7 +23,7 @@ class Intent:
     Settling is to answer it and to release those who wait; they may be released a little later.
     """
 
-    __slots__ = ("_waiter", "error", "resent", "settled", "size", "watched")
+    __slots__ = ("_waiter", "error", "resent", "settled", "size", "submitted", "watched")
 
     def __init__(self, size: int = 0) -> None:
         """`size` is roughly how many bytes it sends."""
@@ -31,6 +31,7 @@ class Intent:
         self.settled = False
         """Answered: done, or failed for good with `error`."""
         self.error: RecordingError | None = None
+        self.submitted = False
         self.watched = True
         """False: nobody waits, so what goes wrong is logged."""
         self.resent = False

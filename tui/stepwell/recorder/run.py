@@ -15,6 +15,7 @@ from stepwell.errors import RecordingError, UsageError
 from stepwell.recorder.calls import call
 from stepwell.recorder.context import Frame, enter, leave, parent_in
 from stepwell.recorder.manual import StepBlock
+from stepwell.recorder.own import Own
 from stepwell.recorder.trail import Trail
 
 P = ParamSpec("P")
@@ -32,6 +33,7 @@ class Options(NamedTuple):
     seed: int | None = None
     run_seed: int | None = None
     run_name: str | None = None
+    connection: Own | None = None
 
 
 class Run:
@@ -69,11 +71,27 @@ class Run:
         """What this view says about its steps."""
         return self._options
 
-    def named(self, name: str | None = None, *, agent: str | None = None, seed: int | None = None) -> Run:
-        """A view of this run whose steps have this name, agent and seed.
+    def named(
+        self,
+        name: str | None = None,
+        *,
+        agent: str | None = None,
+        seed: int | None = None,
+        connection: object = None,
+    ) -> Run:
+        """A view of this run whose steps have this name, agent and seed, and are taken with this connection.
 
         For options of a step whose call takes arguments of the same names. What is None stays as it is here.
-        Raises UsageError for a name that a database cannot hold.
+
+        `connection` is the agent's own to the database that is recorded to: of psycopg, or what leads to one by
+        `driver_connection` or `connection`. A step notes what the database looked like before its call and after it;
+        with a connection, as that one sees it: with what its transaction has written and not yet committed, and from
+        REPEATABLE READ on in that transaction's own snapshot. It is asked just before the intent is committed, and as
+        soon as the call has returned, in one statement that leaves it as it was. Where it cannot be asked without
+        risk (it is in use, in a pipeline, in a failed transaction or in one that has had no query, or behind a pooler,
+        or asynchronous in a step that is not awaited), the step notes what the recorder sees, as without a connection.
+
+        Raises UsageError for a name that a database cannot hold, and for what leads to no such connection.
         """
         for text in (name, agent):
             if text is not None and not clean(text):
@@ -85,6 +103,7 @@ class Run:
                 name=old.name if name is None else name,
                 agent=old.agent if agent is None else agent,
                 seed=old.seed if seed is None else seed,
+                connection=old.connection if connection is None else Own(connection),
             ),
         )
 
@@ -115,8 +134,14 @@ class Run:
         input: object = None,
         *,
         seed: int | None = None,
+        connection: object = None,
     ) -> StepBlock:
-        """A step around a block: `with run.step("tool_call", "search", query) as step: step.output = …`."""
+        """A step around a block: `with run.step("tool_call", "search", query) as step: step.output = …`.
+
+        `connection` is the agent's own, as for `named`. Raises UsageError, EncodingError.
+        """
+        if connection is not None:
+            return self.named(connection=connection).step(type, name, input, seed=seed)
         own = self._options
         chosen = next((given for given in (seed, own.seed, own.run_seed) if given is not None), None)
         return StepBlock(self, type, own.name if name is None else name, input, chosen)
@@ -127,13 +152,21 @@ class Run:
         Only what changed since the last one is stored. Raises RecordingError, EncodingError.
         """
         trail = self.trail
-        trail.writer.wait(
-            trail.submit_state(self.agent_name, parent_in(self.run_id), value, shared, waiting=True)
-        )
+        intent = trail.submit_state(self.agent_name, parent_in(self.run_id), value, shared, waiting=True)
+        try:
+            trail.writer.wait(intent)
+        except BaseException:  # an interrupt: it is recorded all the same
+            intent.watched = False
+            raise
 
     async def astate(self, value: object, *, shared: bool = False) -> None:
         """`state` for tasks."""
-        await self.trail.submit_state(self.agent_name, parent_in(self.run_id), value, shared).wait_async()
+        intent = self.trail.submit_state(self.agent_name, parent_in(self.run_id), value, shared)
+        try:
+            await intent.wait_async()
+        except BaseException:  # an interrupt or a cancel: it is recorded all the same
+            intent.watched = False
+            raise
 
     def finish(self, error: BaseException | None = None) -> None:
         """End the run where no `with` does: `failed` with an error, else `ok`. Raises RecordingError."""

@@ -36,6 +36,7 @@ class Step:
         "_given",
         "_intent",
         "_name",
+        "_own",
         "_parent",
         "_run",
         "_seed",
@@ -56,6 +57,7 @@ class Step:
             encoded = encode(value)
         self._run, self.kind, self._agent = run, kind, agent
         self._name = None if name is None else storable(name)
+        self._own = run.options.connection
         self._parent = parent_in(trail.run_id)
         self._seed = seed if type(seed) is int and seed in _SEEDS else None
         self._given = trail.prompts.given(kind, agent, value, encoded)
@@ -68,7 +70,7 @@ class Step:
         """Its step number, None before it has begun."""
         return None if self._intent is None else self._intent.number
 
-    def _start(self) -> StartStep:
+    def _start(self, seen: str | None) -> StartStep:
         self._run.trail.refuse_if_ended(f"{self.kind} {self._name or ''}".rstrip())
         given = self._given
         row = Start(
@@ -88,6 +90,7 @@ class Step:
             given.keep,
             given.list,
             given.removed,
+            seen,
         )
         self._intent, self._full = StartStep(row, full=self._full), None
         return self._intent
@@ -99,7 +102,8 @@ class Step:
 
     def begin(self) -> None:
         """Commit the intent. Raises RecordingError, also after the run's end, and then the call must not be made."""
-        intent, writer = self._start(), self._run.trail.writer
+        writer = self._run.trail.writer
+        intent = self._start(None if self._own is None else self._own.look(writer))
         writer.submit(intent, waiting=True)
         try:
             writer.wait(intent)
@@ -112,8 +116,9 @@ class Step:
         self._begun(intent)
 
     async def abegin(self) -> None:
-        intent = self._start()
-        self._run.trail.writer.submit(intent)
+        writer = self._run.trail.writer
+        intent = self._start(None if self._own is None else await self._own.alook(writer))
+        writer.submit(intent)
         try:
             await intent.wait_async()
         except BaseException as error:  # an interrupt or a cancel too: the step stays, its call is not made
@@ -133,10 +138,15 @@ class Step:
         intent, problem = self._outcome(output, error)
         writer = self._run.trail.writer
         try:
+            if self._own is not None:
+                intent.row = intent.row._replace(seen=self._own.look(writer))
             writer.do(intent)
         except RecordingError as refused:
             if is_too_large(refused):
-                writer.do(self._outcome(None, error or refused)[0])
+                writer.do(self._outcome(None, error or refused, intent.row.seen)[0])
+            raise
+        except BaseException:  # an interrupt
+            self._go_on_without(intent)
             raise
         if problem is not None:
             raise problem
@@ -144,14 +154,19 @@ class Step:
     async def afinish(self, output: object, error: BaseException | None = None) -> None:
         intent, problem = self._outcome(output, error)
         writer = self._run.trail.writer
-        writer.submit(intent)
         try:
+            if self._own is not None:
+                intent.row = intent.row._replace(seen=await self._own.alook(writer))
+            writer.submit(intent)
             await intent.wait_async()
         except RecordingError as refused:
             if is_too_large(refused):
-                instead, _ = self._outcome(None, error or refused)
+                instead, _ = self._outcome(None, error or refused, intent.row.seen)
                 writer.submit(instead)
                 await instead.wait_async()
+            raise
+        except BaseException:  # an interrupt or a cancel
+            self._go_on_without(intent)
             raise
         if problem is not None:
             raise problem
@@ -161,6 +176,13 @@ class Step:
         intent, _ = self._outcome(output, None)
         intent.watched = False
         self._run.trail.writer.submit(intent)
+
+    def _go_on_without(self, intent: FinishStep) -> None:
+        """Nobody waits for the outcome any more; it may not even have been submitted."""
+        intent.watched = False
+        if not intent.submitted:
+            with contextlib.suppress(RecordingError):  # the recorder is closed
+                self._run.trail.writer.submit(intent)
 
     def fail(self, error: BaseException, output: object = None) -> None:
         """Commit that it raised; the caller raises it again. An interruption outranks the RecordingError."""
@@ -183,7 +205,7 @@ class Step:
                 raise  # cancelled while waiting; the outcome is on its way all the same
 
     def _outcome(
-        self, output: object, error: BaseException | None
+        self, output: object, error: BaseException | None, seen: str | None = None
     ) -> tuple[FinishStep, EncodingError | None]:
         """The intent; and where the output cannot be kept, the error that is recorded and raised in its place."""
         start = self._intent
@@ -216,6 +238,7 @@ class Step:
             usage.tokens_out,
             None if usage.finish_reason is None else storable(usage.finish_reason),
             self._hash(output, encoded, error),
+            seen=seen,
         )
         return FinishStep(row, self._agent, self._name), problem
 

@@ -85,6 +85,7 @@ class Writer:
         """
         if self._closed:
             raise intent.problem("the recorder is closed")
+        intent.submitted = True
         self._inbox.put(intent)
         if self._ended:
             self._inbox.refuse()

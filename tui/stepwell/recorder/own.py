@@ -1,0 +1,115 @@
+"""The agent's own connection to the database: what it sees before a call and after it, its own writes included."""
+
+import os
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection, Connection
+from psycopg.pq import TransactionStatus
+
+from stepwell.errors import RecordingError, UsageError
+from stepwell.recorder.intents import Errand
+from stepwell.recorder.writer import Writer
+from stepwell.store.sights import AgentConnection, has_begun, read_sight, read_sight_async, status_of
+
+LAYERS = 4
+"""How many objects may stand before the connection of psycopg itself."""
+
+
+class Own:
+    """A connection of the agent's, asked only where that can neither change nor break what the agent does with it.
+
+    That is between its statements, and outside a transaction or in one that has had its first query. Elsewhere there is
+    no answer, and the recorder's own snapshot stands for it.
+    """
+
+    __slots__ = ("_given", "_process")
+
+    def __init__(self, given: object) -> None:
+        """A psycopg connection, or what leads to one by `driver_connection` or `connection`, as SQLAlchemy's does.
+
+        Raises UsageError for anything else.
+        """
+        self._given, self._process = given, os.getpid()
+        with suppress(_ForeignError):
+            if _driver(given) is None:
+                raise UsageError(
+                    f"connection is a psycopg connection, or leads to one, not {type(given).__name__}"
+                )
+
+    def look(self, writer: Writer) -> str | None:
+        """What it sees now, as a row takes it; None where it cannot be asked. For a step that is not awaited."""
+        connection = self._found()
+        with suppress(psycopg.Error, RecordingError):  # the agent will meet it too
+            if not isinstance(connection, Connection) or (status := status_of(connection)) is None:
+                return None
+            if status == TransactionStatus.INTRANS:
+                question = _question(connection)
+                writer.do(question)
+                if not question.result:
+                    return None
+            return _read(connection, status)
+        return None
+
+    async def alook(self, writer: Writer) -> str | None:
+        """`look` for tasks."""
+        connection = self._found()
+        with suppress(psycopg.Error, RecordingError):  # the agent will meet it too
+            if connection is None or (status := status_of(connection)) is None:
+                return None
+            if status == TransactionStatus.INTRANS:
+                question = _question(connection)
+                writer.submit(question)
+                await question.wait_async()
+                if not question.result:
+                    return None
+            if isinstance(connection, Connection):
+                return _read(connection, status)
+            return await _read_async(connection, status)
+        return None
+
+    def _found(self) -> AgentConnection | None:
+        if os.getpid() != self._process:  # in a forked child it is the parent's still
+            return None
+        try:
+            return _driver(self._given)
+        except _ForeignError:
+            return None
+
+
+class _ForeignError(Exception):
+    """An object that is not ours would not say what it stands for, as one that is closed."""
+
+
+def _driver(given: Any) -> AgentConnection | None:
+    for _ in range(LAYERS):
+        if isinstance(given, Connection | AsyncConnection):
+            return given
+        try:
+            inner = getattr(given, "driver_connection", None)
+            given = getattr(given, "connection", None) if inner is None else inner
+        except Exception as error:  # it may refuse in any way
+            raise _ForeignError from error
+    return given if isinstance(given, Connection | AsyncConnection) else None
+
+
+def _question(connection: AgentConnection) -> Errand:
+    backend = connection.pgconn.backend_pid
+    return Errand(f"the transaction of backend {backend} was not looked at", lambda c: has_begun(c, backend))
+
+
+def _read(connection: Connection[Any], status: TransactionStatus) -> str | None:
+    if not connection.lock.acquire(blocking=False):  # another thread is using it
+        return None
+    try:
+        return read_sight(connection) if status_of(connection) == status else None
+    finally:
+        connection.lock.release()
+
+
+async def _read_async(connection: AsyncConnection[Any], status: TransactionStatus) -> str | None:
+    if connection.lock.locked():  # another task is using it
+        return None
+    async with connection.lock:
+        return await read_sight_async(connection) if status_of(connection) == status else None
