@@ -1,7 +1,12 @@
 -- What watched tables are kept with: `stepwell watch` runs this in the database of the tables; again, it changes nothing.
 -- All of it is in the schema stepwell_log; the past of a table of schema S is read through a view in schema stepwell_asof_S.
 
-CREATE SCHEMA IF NOT EXISTS stepwell_log;
+DO $$ -- IF NOT EXISTS would ask for the right to make it also where it is there
+BEGIN
+    IF to_regnamespace('stepwell_log') IS NULL THEN
+        CREATE SCHEMA stepwell_log;
+    END IF;
+END $$;
 
 -- One order over all logs: what a transaction had written by some moment is what it has up to a position.
 CREATE SEQUENCE IF NOT EXISTS stepwell_log.position;
@@ -36,16 +41,18 @@ CREATE TABLE IF NOT EXISTS stepwell_log.losses (
 );
 
 -- The shape of a table: storage, columns, partitions, and whether its triggers fire. `born` is told of a partition that was
--- made as one, so that it has had no rows that nobody logged.
+-- made as one, so that it has had no rows that nobody logged. Who has changed a column last tells an ALTER TABLE that
+-- rewrites the rows from a VACUUM FULL that moves them.
 CREATE OR REPLACE FUNCTION stepwell_log.shape(watched OID) RETURNS JSONB LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
     SELECT jsonb_build_object(
         'schema', n.nspname,
         'name', c.relname,
         'columns', (SELECT jsonb_agg(jsonb_build_array(a.attnum, a.attname, format_type(a.atttypid, a.atttypmod),
-                                                       a.atthasmissing) ORDER BY a.attnum)
+                                                       a.xmin::text) ORDER BY a.attnum)
                     FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
         'many', c.relnatts,
+        'expressions', (SELECT jsonb_object_agg(d.adnum, d.xmin::text) FROM pg_attrdef d WHERE d.adrelid = c.oid),
         'key', (SELECT jsonb_agg(k.attnum ORDER BY k.place)
                 FROM pg_index i CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY AS k (attnum, place)
                 WHERE i.indrelid = c.oid AND i.indisprimary AND i.indimmediate),
@@ -61,7 +68,8 @@ SET search_path = pg_catalog, pg_temp AS $$
                                    JOIN pg_proc f ON f.oid = t.tgfoid
                                    JOIN pg_namespace s ON s.oid = f.pronamespace
                                    WHERE t.tgrelid = p.oid AND s.nspname = 'stepwell_log'),
-                      'kind', p.relkind))
+                      'kind', p.relkind,
+                      'method', p.relam))
                   FROM (SELECT relid FROM pg_partition_tree(c.oid) UNION SELECT c.oid) AS tree
                   JOIN pg_class p ON p.oid = tree.relid
                   JOIN pg_type y ON y.oid = p.reltype

@@ -136,8 +136,8 @@ def _difference(old: Shape, new: Shape) -> str:
         other = is_[oid]
         if other["joined"] != part["joined"]:
             return f"partition {part['name']} was detached and attached"
-        if other["storage"] != part["storage"]:
-            return f"{other['name']} was rewritten (ALTER TABLE, VACUUM FULL, CLUSTER)"
+        if other["storage"] != part["storage"] and (_altered(old, new) or other["method"] != part["method"]):
+            return f"{other['name']} was rewritten by ALTER TABLE"
         if other["triggers"] != part["triggers"] and not _same_triggers(part, other):
             return f"a trigger of Stepwell's on {other['name']} was disabled or dropped"
     for oid, part in is_.items():
@@ -150,6 +150,11 @@ def _difference(old: Shape, new: Shape) -> str:
     names = {column[1]: column[0] for column in old["columns"] or ()}
     moved = [column[1] for column in new["columns"] or () if names.get(column[1], column[0]) != column[0]]
     return f"column {', '.join(moved)} was another one" if moved else ""
+
+
+def _altered(old: Shape, new: Shape) -> bool:
+    """Whether a change of the columns may have rewritten the rows; VACUUM FULL and CLUSTER only move them."""
+    return any(old[part] != new[part] for part in ("columns", "expressions", "persistence"))
 
 
 def _same_triggers(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:

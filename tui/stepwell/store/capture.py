@@ -246,12 +246,13 @@ def past(names: Names) -> sql.Composed:
             "xmin": sql.SQL("(SELECT CASE WHEN {} IS NOT DISTINCT FROM 'today' THEN '18446744073709551615'::xid8"
                             " ELSE pg_snapshot_xmin({}) END)").format(mode, setting),
             "xmax": sql.SQL("(SELECT pg_snapshot_xmax({}))").format(setting),
-            "oldest": sql.SQL("(SELECT age(pg_snapshot_xmin({})::xid))").format(setting),
-            "youngest": sql.SQL("(SELECT age(pg_snapshot_xmax({})::xid))").format(setting),
+            # All is older where today's rows are meant, and nothing younger where the xids of rows tell nothing.
+            "oldest": sql.SQL("(SELECT CASE WHEN {} IS NOT DISTINCT FROM 'today' THEN -2147483648"
+                              " ELSE age(pg_snapshot_xmin({})::xid) END)").format(mode, setting),
+            "youngest": sql.SQL("(SELECT CASE WHEN {} IS DISTINCT FROM 'fast' THEN -2147483648"
+                                " ELSE age(pg_snapshot_xmax({})::xid) END)").format(mode, setting),
             "own": own,
             "until": sql.SQL("(SELECT nullif(current_setting('stepwell.position', true), '')::bigint)"),
-            "slow": sql.SQL("(SELECT {} IS DISTINCT FROM 'fast')").format(mode),
-            "today": sql.SQL("(SELECT {} IS NOT DISTINCT FROM 'today')").format(mode),
         },
     )  # fmt: skip
 
