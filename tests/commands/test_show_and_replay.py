@@ -127,7 +127,7 @@ def test_replay_as_json_is_one_documented_object(filled: str, capsys: Capture) -
     world = json.loads(capsys.readouterr().out)
     assert list(world) == [
         "run_id", "step", "moment", "type", "name", "agent", "clock", "states", "changed", "last", "running",
-        "unfinished", "odd", "tokens_in", "tokens_out", "replay",
+        "unfinished", "odd", "tokens_in", "tokens_out", "snapshots", "replay",
     ]  # fmt: skip
     assert world["run_id"] == str(FAILED)
     assert world["step"] == 4
@@ -135,6 +135,7 @@ def test_replay_as_json_is_one_documented_object(filled: str, capsys: Capture) -
     assert last["response"] == {"step": 1, "output": {"text": "searching"}, "error": None}
     assert last["result"]["step"] == 4
     assert (world["tokens_in"], world["tokens_out"]) == (12, 3)
+    assert world["snapshots"] == {"before": None, "after": None}
     assert world["replay"]["rolled_back"] is True
 
 

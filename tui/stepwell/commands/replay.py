@@ -8,6 +8,7 @@ from stepwell.commands.output import brief, emit, line
 from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.commands.words import IN_DOUBT, NO_OUTPUT, flags, short_error, why
 from stepwell.core.address import parse_target
+from stepwell.core.past import Instant
 from stepwell.core.state import path_text
 from stepwell.core.steps import RunHead
 from stepwell.core.world import MISSING, SHARED, Change, Moment, World
@@ -35,6 +36,8 @@ with --json, one object:
   odd        steps that are no proper state update, number to reason
   tokens_in, tokens_out
              so far, null where none are recorded
+  snapshots  {"before", "after"}: what the database's snapshot was before the
+             step's call and after it, as pg_snapshot writes it, or null
   replay     {"isolation", "milliseconds", "steps", "state_steps", "ordered_by",
              "retries", "notes", "rolled_back"}: how this world was read
 """
@@ -118,6 +121,7 @@ def as_json(head: RunHead, world: World, last: Answers) -> dict[str, object]:
         "odd": world.odd,
         "tokens_in": world.tokens_in,
         "tokens_out": world.tokens_out,
+        "snapshots": {"before": _snapshot(world.before), "after": _snapshot(world.after)},
         "replay": {
             "isolation": replay.isolation,
             "milliseconds": round(replay.milliseconds, 1),
@@ -136,6 +140,10 @@ def _under_way(head: RunHead, world: World) -> tuple[list[int], list[int]]:
     if head.status == "running":
         return sorted([*world.running, *world.unfinished]), []
     return list(world.running), list(world.unfinished)
+
+
+def _snapshot(instant: Instant | None) -> str | None:
+    return None if instant is None else instant.snapshot
 
 
 def _change(change: Change) -> dict[str, object]:
