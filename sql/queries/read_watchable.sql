@@ -13,7 +13,7 @@ SELECT c.oid, n.nspname AS schema, c.relname AS name, c.relkind AS kind, c.relpe
        n.nspname IN ('pg_catalog', 'information_schema', 'stepwell_log') OR n.nspname LIKE 'pg\_%%'
            OR n.nspname LIKE 'stepwell\_asof%%' AS is_system,
        pg_has_role(c.relowner, 'USAGE') AS owned,
-       c.relowner::regrole::text AS owner,
+       pg_get_userbyid(c.relowner)::text AS owner,
        CASE WHEN c.relispartition THEN pg_partition_root(c.oid)::regclass::text END AS root,
        c.relkind <> 'p' AND NOT c.relispartition
            AND EXISTS (SELECT FROM pg_inherits WHERE c.oid IN (inhparent, inhrelid)) AS inherits,

@@ -131,7 +131,7 @@ def indexes(names: Names) -> list[sql.Composed]:
     ]
 
 
-def capture(names: Names, log_oid: int) -> sql.Composed:
+def capture(names: Names, log_oid: sql.Composable) -> sql.Composed:
     """The function of the row trigger."""
     table = names.table
     stored, key = table.stored, table.key
@@ -157,7 +157,7 @@ def capture(names: Names, log_oid: int) -> sql.Composed:
             "watched": raw(f"{table.oid}::oid"),
             "many": raw(str(table.many)),
             "log": names.log,
-            "log_oid": raw(f"{log_oid}::oid"),
+            "log_oid": log_oid,
             "part": raw("tg_relid" if table.partitioned else "NULL"),
             "declare_old": _each(stored, declare("o"), "\n    "),
             "declare_new": _each(key, declare("n"), "\n    "),

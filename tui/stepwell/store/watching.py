@@ -1,20 +1,29 @@
 """Watching tables: what makes their past known, put into the owner's database and taken out again."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 from psycopg import Connection, sql
-from psycopg.rows import dict_row, scalar_row
+from psycopg.rows import dict_row
 
 from stepwell.errors import DatabaseError, NotFoundError
-from stepwell.store import capture
-from stepwell.store.blockers import locker
-from stepwell.store.capture import LOG, Names, raw, shadow_of
-from stepwell.store.grants import give_to_writer, grant_readers, ready_writer
+from stepwell.store import capture, making
+from stepwell.store.capture import LOG, Names, shadow_of
+from stepwell.store.grants import (
+    WATCHER,
+    Roles,
+    as_watcher,
+    give_to_owner,
+    give_to_writer,
+    grant_readers,
+    make_schema,
+    ready_roles,
+)
 from stepwell.store.queries import query, sql_folder
+from stepwell.store.scripts import Draft, Script
 from stepwell.store.watchable import Watchable, read_watchable
 
 LOCK_TIMEOUT_MS = 1000
@@ -41,48 +50,33 @@ def watch(connection: Connection[Any], name: str) -> Watched:
     `connection` is in autocommit, of the owner of the table. Waits at most a second for those who write the table.
     Raises NotFoundError, and DatabaseError with the reason and the remedy where it cannot be watched exactly.
     """
-    table = read_watchable(connection, name)
-    with _changing(connection, f"{table.schema}.{table.name}"):
-        # Only where it is missing: who may watch a table need not be who made the schema.
-        if not is_installed(connection):
-            connection.execute((sql_folder() / "watching" / "install.sql").read_bytes())
-        writer = ready_writer(connection)
-        known = _known(connection, table.oid)
-        if known is not None and not _is_the_same(known, table):
-            raise DatabaseError(_changed_type(known, table))
-        _make_room(connection, table)
-        names = Names(table, _registered(connection, table))
-        _lock(connection, names)
-        log_oid = _log(connection, names, known)
-        _take_images(connection, names, known)
-        _follow_names(connection, names, known)
-        connection.execute(capture.capture(names, log_oid))
-        connection.execute(capture.truncate(names))
-        _put_triggers(connection, names)
-        _show(connection, names, known)
-        notes = give_to_writer(connection, names, writer)
-        grant_readers(connection, names)
-        connection.execute(
-            "INSERT INTO stepwell_log.shapes (relation, xid, why, shape)"
-            " VALUES (%(oid)s::oid::regclass, pg_current_xact_id(), 'watched', stepwell_log.shape(%(oid)s))",
-            {"oid": table.oid},
-        )
-    return Watched(table.schema, table.name, known is not None, (*notes, *_as_texts(table)))
+    return _watch(Script(connection), name)
+
+
+def draft(script: Draft, name: str) -> Watched:
+    """Write into `script` what `watch` would do now, and do nothing. Raises the same."""
+    return _watch(script, name)
 
 
 def unwatch(connection: Connection[Any], name: str) -> tuple[str, str]:
     """Take out all that `watch` has made for a table, its log too; schema and name of it.
 
-    Also for a table that is gone, by the name that it had. Raises NotFoundError where it is not watched, DatabaseError.
+    With the last table goes what all of them share. Also for a table that is gone, by the name that it had.
+    Raises NotFoundError where it is not watched, DatabaseError.
     """
     if not is_installed(connection):
         raise NotFoundError(f"{name} is not watched: no table is")
-    with connection.cursor(row_factory=dict_row) as cursor:
-        row = cursor.execute(query("find_watched"), {"name": name}).fetchone()
+    try:
+        with connection.cursor(row_factory=dict_row) as cursor:
+            row = cursor.execute(query("find_watched"), {"name": name}).fetchone()
+    except psycopg.errors.InvalidName as problem:
+        raise NotFoundError(f"{name!r} is not the name of a table") from problem
     if row is None:
         raise NotFoundError(f"{name} is not watched; stepwell watched lists the tables that are")
-    with _changing(connection, f"{row['schema']}.{row['name']}"):
-        _take_out(connection, row)
+    script = Script(connection)
+    with _changing(script, row["schema"], row["name"]):
+        making.take_out(script, row)
+        making.clear(script, row["shadow"])
     return row["schema"], row["name"]
 
 
@@ -91,29 +85,94 @@ def is_installed(connection: Connection[Any]) -> bool:
     return connection.execute("SELECT to_regclass('stepwell_log.tables')").fetchone() != (None,)
 
 
+def _watch(script: Script, name: str) -> Watched:
+    connection = script.connection
+    table = read_watchable(connection, name)
+    with _changing(script, table.schema, table.name):
+        roles = ready_roles(script)
+        _install(script, roles)
+        known = _known(connection, table.oid)
+        if known is not None and not _is_the_same(known, table):
+            raise DatabaseError(_changed_type(known, table))
+        if is_installed(connection):
+            making.make_room(script, table)
+        names = Names(table, _registered(script, table, known))
+        notes = _make(script, names, known, roles)
+        script.do(
+            "INSERT INTO stepwell_log.shapes (relation, xid, why, shape)"
+            " VALUES (%(oid)s::oid::regclass, pg_current_xact_id(), 'watched', stepwell_log.shape(%(oid)s))",
+            {"oid": table.oid},
+        )
+    return Watched(table.schema, table.name, known is not None, (*notes, *_as_texts(table)))
+
+
+def _make(script: Script, names: Names, known: dict[str, Any] | None, roles: Roles) -> list[str]:
+    """Everything that is the table's own; notes for its owner."""
+    making.lock(script, names)
+    log = making.make_log(script, names, known)
+    making.take_images(script, names, known)
+    making.follow_names(script, names, known)
+    script.do(capture.capture(names, log))
+    script.do(capture.truncate(names))
+    making.put_triggers(script, names)
+    make_schema(script, shadow_of(names.table.schema), roles)
+    making.show(script, names, known)
+    notes = give_to_writer(script, names, roles)
+    grant_readers(script, names, roles)
+    give_to_owner(script, names)
+    return notes
+
+
+def _install(script: Script, roles: Roles) -> None:
+    """Only where it is missing: who may watch a table need not be who made the schema."""
+    if is_installed(script.connection) or LOG in script.made:
+        return
+    make_schema(script, LOG, roles)
+    script.made.add(LOG)
+    with as_watcher(script, roles):
+        script.do((sql_folder() / "watching" / "install.sql").read_bytes())
+
+
 @contextmanager
-def _changing(connection: Connection[Any], what: str) -> Iterator[None]:
+def _changing(script: Script, schema: str, name: str) -> Iterator[None]:
     """One transaction that waits for nobody long, and says in one line why it did nothing."""
+    connection, what = script.connection, f"{schema}.{name}"
     try:
-        with connection.transaction():
-            connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}")
-            connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (ADVISORY,))
+        with script.transaction():
+            script.do(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}")
+            script.do("SET LOCAL search_path = pg_catalog, pg_temp")
+            script.do("SELECT pg_advisory_xact_lock(%(turn)s)", {"turn": ADVISORY})
             yield
     except psycopg.errors.LockNotAvailable as problem:
-        who = locker(connection) or str(problem.diag.message_primary)
+        who = _holder(connection, sql.Identifier(schema, name)) or str(problem.diag.message_primary)
         raise DatabaseError(f"{what} is in use ({who}); nothing was changed: try again") from problem
     except psycopg.errors.InsufficientPrivilege as problem:
+        user = connection.info.user
         raise DatabaseError(
-            f"{connection.info.user} may not watch {what} ({problem.diag.message_primary}); nothing was changed:"
-            f" run it as the owner of the table, who may CREATE in database {connection.info.dbname}"
+            f"{user} may not do that with {what} ({problem.diag.message_primary}); nothing was changed: have a"
+            f" superuser run sql/roles.sql, and then GRANT {WATCHER} TO {user}"
         ) from problem
+    except psycopg.errors.ReadOnlySqlTransaction as problem:
+        raise DatabaseError(f"this server takes no writes (a standby?); {what} is as it was") from problem
     except psycopg.Error as problem:
         said = problem.diag.message_primary or str(problem).strip()
         raise DatabaseError(f"{what} is as it was: {said}") from problem
 
 
+def _holder(connection: Connection[Any], table: sql.Identifier) -> str:
+    """Who has kept this waiting, if that can be found out."""
+    asked = {"table": table.as_string(None), "turn": ADVISORY}
+    with suppress(psycopg.Error):
+        row = connection.execute(query("read_holders"), asked).fetchone()
+        if row is not None:
+            pid, who, is_turn = row
+            return f"{who} (pid {pid}) {'watches a table' if is_turn else 'writes it'}: waited 1 s"
+    return ""
+
+
 def _known(connection: Connection[Any], oid: int) -> dict[str, Any] | None:
+    if not is_installed(connection):
+        return None
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query("read_watched_table"), {"oid": oid}).fetchone()
 
@@ -137,155 +196,12 @@ def _changed_type(known: dict[str, Any], table: Watchable) -> str:
     )
 
 
-def _make_room(connection: Connection[Any], table: Watchable) -> None:
-    """Let no other table keep the name: one that is gone is forgotten, one that was renamed has its name noted."""
-    parts = {"oid": table.oid, "schema": table.schema, "name": table.name}
-    with connection.cursor(row_factory=dict_row) as cursor:
-        for row in cursor.execute(query("find_namesakes"), parts).fetchall():
-            _hide(connection, row["shadow"], row["name"])
-            if row["now"] is None:
-                _take_out(connection, row)
-            else:
-                connection.execute(
-                    "UPDATE stepwell_log.tables SET schema_name = %s, table_name = %s WHERE id = %s",
-                    (*row["now"], row["id"]),
-                )
-
-
-def _registered(connection: Connection[Any], table: Watchable) -> int:
+def _registered(script: Script, table: Watchable, known: dict[str, Any] | None) -> int:
     """The number of the table, under which its names are kept up."""
-    parts = {"oid": table.oid, "schema": table.schema, "name": table.name, "shadow": shadow_of(table.schema)}
-    with connection.cursor(row_factory=scalar_row) as cursor:
-        return int(cursor.execute(query("register_watched"), parts).fetchone() or 0)
-
-
-def _lock(connection: Connection[Any], names: Names) -> None:
-    """Nobody writes the table until it is watched; those who do are waited for. The lock that CREATE TRIGGER takes."""
-    connection.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(names.relation))
-
-
-def _log(connection: Connection[Any], names: Names, known: dict[str, Any] | None) -> int:
-    """The log, with a column for each of the table's; its oid."""
-    fresh = known is None or known["log"] is None
-    if fresh:
-        connection.execute(capture.log(names))
-    there = set() if fresh or known is None else set(known["kept"] or ())
-    missing = [
-        definition
-        for column, definition in capture.log_columns(names.table)
-        if f"a{column.number}" not in there
-    ]
-    if missing:
-        added = sql.SQL(", ").join(sql.SQL("ADD {}").format(definition) for definition in missing)
-        connection.execute(sql.SQL("ALTER TABLE {} {}").format(names.log, added))
-    if fresh:
-        for index in capture.indexes(names):
-            connection.execute(index)
-    with connection.cursor(row_factory=scalar_row) as cursor:
-        oid = cursor.execute("SELECT to_regclass(%s)::oid", (f"{LOG}.t{names.id}",)).fetchone()
-    assert oid is not None
-    return int(oid)
-
-
-def _take_images(connection: Connection[Any], names: Names, known: dict[str, Any] | None) -> None:
-    """Put the rows that were logged as texts, for the table had changed, into the columns that there are now."""
-    if known is None or known["log"] is None:
-        return
-    taken = sql.SQL(", ").join(
-        sql.SQL("{} = image[{}]::{}").format(capture.kept(column), raw(str(column.number)), raw(column.kept))
-        for column in names.table.stored
-    )
-    connection.execute(
-        sql.SQL("UPDATE {} SET {}, image = NULL WHERE image IS NOT NULL").format(names.log, taken)
-    )
-
-
-def _follow_names(connection: Connection[Any], names: Names, known: dict[str, Any] | None) -> None:
-    """A name that stands for another column than it did may have been logged as that: say so."""
-    if known is None:
-        return
-    before = {column[1]: column[0] for column in (known["shape"] or {}).get("columns") or ()}
-    moved = [c.name for c in names.table.columns if before.get(c.name, c.number) != c.number]
-    # More than one added and one dropped: a row may have been logged while nobody knew of the second.
-    hidden = names.table.many - (known["shape"] or {}).get("many", names.table.many) > 1 and any(
-        c.number > (known["shape"] or {})["many"] + 1 for c in names.table.columns
-    )
-    why = (
-        f"column {', '.join(moved)} was another one"
-        if moved
-        else "columns were added and dropped"
-        if hidden
-        else ""
-    )
-    if why or known["system"] != known["here"]:
-        connection.execute(
-            "INSERT INTO stepwell_log.losses (relation, xid, why)"
-            " VALUES (%s::oid::regclass, pg_current_xact_id(), %s) ON CONFLICT DO NOTHING",
-            (names.table.oid, why or "the database was moved to another server"),
-        )
-
-
-def _put_triggers(connection: Connection[Any], names: Names) -> None:
-    for part in _relations(connection, names):
-        for name in (f"{capture.TRIGGER} truncate", f"{capture.TRIGGER} truncated"):
-            connection.execute(sql.SQL("DROP TRIGGER IF EXISTS {} ON {}").format(sql.Identifier(name), part))
-        for trigger in capture.truncate_triggers(names, part):
-            connection.execute(trigger)
-    connection.execute(
-        sql.SQL("DROP TRIGGER IF EXISTS {} ON {}").format(sql.Identifier(capture.TRIGGER), names.relation)
-    )
-    for trigger in capture.row_trigger(names):
-        connection.execute(trigger)
-
-
-def _relations(connection: Connection[Any], names: Names) -> list[sql.Identifier]:
-    """The table and all of its partitions."""
-    found = connection.execute(
-        "SELECT n.nspname, c.relname FROM pg_partition_tree(%(oid)s::oid::regclass) AS tree"
-        " JOIN pg_class c ON c.oid = tree.relid JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " UNION SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " WHERE c.oid = %(oid)s ORDER BY 1, 2",
-        {"oid": names.table.oid},
-    ).fetchall()
-    return [sql.Identifier(*row) for row in found]
-
-
-def _show(connection: Connection[Any], names: Names, known: dict[str, Any] | None) -> None:
-    """The function and the view of its past, under the name that it has now."""
-    if known is not None:
-        _hide(connection, known["shadow"], known["name"])
-    shadow = sql.Identifier(shadow_of(names.table.schema))
-    connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(shadow))
-    connection.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO PUBLIC").format(shadow))
-    connection.execute(capture.past(names))
-    connection.execute(capture.view(names))
-
-
-def _hide(connection: Connection[Any], shadow: str, name: str) -> None:
-    past = sql.Identifier(shadow, name)
-    connection.execute(sql.SQL("DROP VIEW IF EXISTS {}").format(past))
-    connection.execute(sql.SQL("DROP FUNCTION IF EXISTS {}()").format(past))
-
-
-def _take_out(connection: Connection[Any], row: dict[str, Any]) -> None:
-    """The triggers first: nothing may write to a log that is gone."""
-    for schema, name, trigger in row["triggers"] or ():
-        connection.execute(
-            sql.SQL("DROP TRIGGER IF EXISTS {} ON {}").format(
-                sql.Identifier(trigger), sql.Identifier(schema, name)
-            )
-        )
-    _hide(connection, row["shadow"], row["name"])
-    for suffix in ("capture", "truncate"):
-        connection.execute(
-            sql.SQL("DROP FUNCTION IF EXISTS {}()").format(sql.Identifier(LOG, f"t{row['id']}_{suffix}"))
-        )
-    connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(LOG, f"t{row['id']}")))
-    for table in ("losses", "shapes", "tables"):
-        connection.execute(
-            sql.SQL("DELETE FROM {} WHERE relation = %s::oid::regclass").format(sql.Identifier(LOG, table)),
-            (row["oid"],),
-        )
+    number = script.next_of("stepwell_log.tables_id_seq") if known is None else int(known["id"])
+    parts = {"schema": table.schema, "name": table.name, "shadow": shadow_of(table.schema)}
+    script.do(query("register_watched"), {"oid": table.oid, "id": number, **parts})
+    return number
 
 
 def _as_texts(table: Watchable) -> Sequence[str]:

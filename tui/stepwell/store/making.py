@@ -1,0 +1,177 @@
+"""What one watched table is given: its log, its triggers, and the view of its past; and how they go again."""
+
+from typing import Any
+
+from psycopg import Connection, sql
+from psycopg.rows import dict_row
+
+from stepwell.store import capture
+from stepwell.store.capture import LOG, Names, raw
+from stepwell.store.queries import query
+from stepwell.store.scripts import Draft, Script
+from stepwell.store.watchable import Watchable
+
+Known = dict[str, Any] | None
+"""What is kept of a table that is watched already, as read_watched_table.sql tells it."""
+
+
+def make_room(script: Script, table: Watchable) -> None:
+    """Let no other table keep the name: one that is gone is forgotten, one that was renamed has its name noted."""
+    parts = {"oid": table.oid, "schema": table.schema, "name": table.name}
+    with script.connection.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(query("find_namesakes"), parts).fetchall()
+    for row in rows:
+        hide(script, row["shadow"], row["name"])
+        if row["now"] is None:
+            take_out(script, row)
+            continue
+        schema, name = row["now"]
+        script.do(
+            "UPDATE stepwell_log.tables SET schema_name = %(schema)s, table_name = %(name)s WHERE id = %(id)s",
+            {"schema": schema, "name": name, "id": row["id"]},
+        )
+
+
+def lock(script: Script, names: Names) -> None:
+    """Nobody writes the table until it is watched; those who do are waited for. The lock that CREATE TRIGGER takes."""
+    script.do(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(names.relation))
+
+
+def make_log(script: Script, names: Names, known: Known) -> sql.Composable:
+    """The log, with a column for each of the table's; its oid, as SQL."""
+    fresh = known is None or known["log"] is None
+    if fresh:
+        script.do(capture.log(names))
+    there = set() if fresh or known is None else set(known["kept"] or ())
+    missing = [
+        definition
+        for column, definition in capture.log_columns(names.table)
+        if f"a{column.number}" not in there
+    ]
+    if missing:
+        added = sql.SQL(", ").join(sql.SQL("ADD {}").format(definition) for definition in missing)
+        script.do(sql.SQL("ALTER TABLE {} {}").format(names.log, added))
+    if fresh:
+        for index in capture.indexes(names):
+            script.do(index)
+    if isinstance(script, Draft) and fresh:
+        return raw(f"to_regclass('{LOG}.t{names.id}')::oid")
+    row = script.connection.execute("SELECT to_regclass(%s)::oid", (f"{LOG}.t{names.id}",)).fetchone()
+    assert row is not None
+    return raw(f"{row[0]}::oid")
+
+
+def take_images(script: Script, names: Names, known: Known) -> None:
+    """Put the rows that were logged as texts, for the table had changed, into the columns that there are now."""
+    if known is None or known["log"] is None:
+        return
+    taken = sql.SQL(", ").join(
+        sql.SQL("{} = image[{}]::{}").format(capture.kept(column), raw(str(column.number)), raw(column.kept))
+        for column in names.table.stored
+    )
+    script.do(sql.SQL("UPDATE {} SET {}, image = NULL WHERE image IS NOT NULL").format(names.log, taken))
+
+
+def follow_names(script: Script, names: Names, known: Known) -> None:
+    """A name that stands for another column than it did may have been logged as that: say so."""
+    if known is None:
+        return
+    shape = known["shape"] or {}
+    before = {column[1]: column[0] for column in shape.get("columns") or ()}
+    moved = [c.name for c in names.table.columns if before.get(c.name, c.number) != c.number]
+    # More than one added and one dropped: a row may have been logged while nobody knew of the second.
+    hidden = names.table.many - shape.get("many", names.table.many) > 1 and any(
+        c.number > shape["many"] + 1 for c in names.table.columns
+    )
+    why = ""
+    if moved:
+        why = f"column {', '.join(moved)} was another one"
+    elif hidden:
+        why = "columns were added and dropped"
+    elif known["system"] != known["here"]:
+        why = "the database was moved to another server"
+    if why:
+        script.do(
+            "INSERT INTO stepwell_log.losses (relation, xid, why)"
+            " VALUES (%(oid)s::oid::regclass, pg_current_xact_id(), %(why)s) ON CONFLICT DO NOTHING",
+            {"oid": names.table.oid, "why": why},
+        )
+
+
+def put_triggers(script: Script, names: Names) -> None:
+    for part in _relations(script.connection, names):
+        for name in (f"{capture.TRIGGER} truncate", f"{capture.TRIGGER} truncated"):
+            script.do(sql.SQL("DROP TRIGGER IF EXISTS {} ON {}").format(sql.Identifier(name), part))
+        for trigger in capture.truncate_triggers(names, part):
+            script.do(trigger)
+    script.do(
+        sql.SQL("DROP TRIGGER IF EXISTS {} ON {}").format(sql.Identifier(capture.TRIGGER), names.relation)
+    )
+    for trigger in capture.row_trigger(names):
+        script.do(trigger)
+
+
+def _relations(connection: Connection[Any], names: Names) -> list[sql.Identifier]:
+    """The table and all of its partitions."""
+    found = connection.execute(
+        "SELECT n.nspname, c.relname FROM pg_partition_tree(%(oid)s::oid::regclass) AS tree"
+        " JOIN pg_class c ON c.oid = tree.relid JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " UNION SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE c.oid = %(oid)s ORDER BY 1, 2",
+        {"oid": names.table.oid},
+    ).fetchall()
+    return [sql.Identifier(*row) for row in found]
+
+
+def show(script: Script, names: Names, known: Known) -> None:
+    """The function and the view of its past, under the name that it has now, in a schema that is there."""
+    if known is not None:
+        hide(script, known["shadow"], known["name"])
+    script.do(capture.past(names))
+    script.do(capture.view(names))
+
+
+def hide(script: Script, shadow: str, name: str) -> None:
+    past = sql.Identifier(shadow, name)
+    script.do(sql.SQL("DROP VIEW IF EXISTS {}").format(past))
+    script.do(sql.SQL("DROP FUNCTION IF EXISTS {}()").format(past))
+
+
+def take_out(script: Script, row: dict[str, Any]) -> None:
+    """The triggers first: nothing may write to a log that is gone."""
+    for schema, name, trigger in row["triggers"] or ():
+        script.do(
+            sql.SQL("DROP TRIGGER IF EXISTS {} ON {}").format(
+                sql.Identifier(trigger), sql.Identifier(schema, name)
+            )
+        )
+    hide(script, row["shadow"], row["name"])
+    for suffix in ("capture", "truncate"):
+        script.do(
+            sql.SQL("DROP FUNCTION IF EXISTS {}()").format(sql.Identifier(LOG, f"t{row['id']}_{suffix}"))
+        )
+    script.do(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(LOG, f"t{row['id']}")))
+    for table in ("losses", "shapes", "tables"):
+        script.do(
+            sql.SQL("DELETE FROM {} WHERE relation = %(oid)s::oid::regclass").format(
+                sql.Identifier(LOG, table)
+            ),
+            {"oid": row["oid"]},
+        )
+
+
+def clear(script: Script, shadow: str) -> None:
+    """Drop the schema of views once it is empty, and all that is shared once no table is watched, by whom may do so."""
+    row = script.connection.execute(query("read_left_over"), {"shadow": shadow}).fetchone()
+    assert row is not None
+    is_shadow_over, is_all_over = row
+    if is_shadow_over:
+        script.do(sql.SQL("DROP SCHEMA {}").format(sql.Identifier(shadow)))
+    if is_all_over:
+        script.do(
+            "DROP TABLE stepwell_log.tables, stepwell_log.shapes, stepwell_log.losses;"
+            " DROP SEQUENCE stepwell_log.position;"
+            " DROP FUNCTION stepwell_log.shape(OID), stepwell_log.image(OID, OID, ANYELEMENT),"
+            " stepwell_log.lose(OID, TEXT);"
+            " DROP SCHEMA stepwell_log"
+        )
