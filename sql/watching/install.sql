@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS stepwell_log.shapes (
     id       BIGINT PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     relation REGCLASS NOT NULL,
     xid      XID8 NOT NULL,                 -- the transaction that looked
-    why      TEXT NOT NULL CHECK (why IN ('watched', 'before truncate', 'after truncate')),
+    why      TEXT NOT NULL CHECK (why IN ('before watch', 'watched', 'before truncate', 'after truncate')),
     shape    JSONB NOT NULL,
     at       TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
 );

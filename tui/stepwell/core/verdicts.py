@@ -32,7 +32,7 @@ class Look:
 
     seen: bool
     why: str
-    """`watched`, or `before truncate` and `after truncate`."""
+    """`watched`, and `before watch` where it was watched already; `before truncate` and `after truncate`."""
     shape: Shape
     at: str
 
@@ -119,7 +119,7 @@ def _doubts(state: State, instant: Instant, origin: Origin | None, clock: Clock)
     since = [look for look in state.looks if look.seen][-1:] + [look for look in state.looks if not look.seen]
     now = Look(False, "now", state.shape, "")
     for before, after in zip(since, [*since[1:], now], strict=True):
-        if after.why != "after truncate" and (why := _difference(before.shape, after.shape)):
+        if after.why not in ("after truncate", "watched") and (why := _difference(before.shape, after.shape)):
             yield f"{why}, some time after {before.at}"
     if instant.own is not None and clock.fate == "aborted":
         yield "the agent's transaction of then was rolled back, and what it had written with it"

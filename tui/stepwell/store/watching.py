@@ -98,17 +98,15 @@ def _watch(script: Script, name: str) -> Watched:
             making.make_room(script, table)
         names = Names(table, _registered(script, table, known))
         notes = _make(script, names, known, roles)
-        script.do(
-            "INSERT INTO stepwell_log.shapes (relation, xid, why, shape)"
-            " VALUES (%(oid)s::oid::regclass, pg_current_xact_id(), 'watched', stepwell_log.shape(%(oid)s))",
-            {"oid": table.oid},
-        )
+        _look(script, table.oid, "watched")
     return Watched(table.schema, table.name, known is not None, (*notes, *_as_texts(table)))
 
 
 def _make(script: Script, names: Names, known: dict[str, Any] | None, roles: Roles) -> list[str]:
     """Everything that is the table's own; notes for its owner."""
     making.lock(script, names)
+    if known is not None:  # what is done to it from here on changes none of its rows
+        _look(script, names.table.oid, "before watch")
     log = making.make_log(script, names, known)
     making.take_images(script, names, known)
     making.follow_names(script, names, known)
@@ -121,6 +119,15 @@ def _make(script: Script, names: Names, known: dict[str, Any] | None, roles: Rol
     grant_readers(script, names, roles)
     give_to_owner(script, names)
     return notes
+
+
+def _look(script: Script, oid: int, why: str) -> None:
+    """Note how the table looks now."""
+    script.do(
+        "INSERT INTO stepwell_log.shapes (relation, xid, why, shape)"
+        " VALUES (%(oid)s::oid::regclass, pg_current_xact_id(), %(why)s, stepwell_log.shape(%(oid)s))",
+        {"oid": oid, "why": why},
+    )
 
 
 def _install(script: Script, roles: Roles) -> None:
