@@ -1,6 +1,7 @@
 """The database as of a step: within one transaction, unqualified names of watched tables mean their past."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +47,7 @@ def look_back(
 ) -> tuple[Table, ...]:
     """Have unqualified names of watched tables mean their past until this transaction ends; the tables, with verdicts.
 
+    So do those of tables in schemas outside of the search path, where no other relation has the name.
     Where the past is unknown, and with no instant, they mean today's rows, and the verdict says so. `fast` False has
     all of it read from the logs. All settings are local to the transaction. A table that is truncated or rewritten
     after the transaction's snapshot shows nothing: who has read it, and so has it locked, asks again for the verdicts.
@@ -79,7 +81,21 @@ def turn(connection: Connection[Any], found: Survey) -> None:
     """Have the transaction read as of the instant of the survey."""
     if found.now:
         modes = {standing.id: standing.mode for standing in found.standings}
-        _set(connection, found.instant or Instant(found.now), modes, found.path)
+        shadows = [name for schema in found.path for name in (shadow_of(schema), schema)]
+        path = [*shadows, *(shadow_of(schema) for schema in _beyond(found))]
+        _set(connection, found.instant or Instant(found.now), modes, path)
+
+
+def _beyond(found: Survey) -> Iterator[str]:
+    """Schemas with watched tables that the path has not: a name that nothing else has means the past of one of these.
+
+    Not where two of them have a table of the same name. And no more than the past: a schema that is not in the path may
+    hold functions that nobody wants to run unasked.
+    """
+    beyond = [table for table in found.tables if table.schema not in found.path]
+    times = Counter(table.name for table in beyond)
+    unclear = {table.schema for table in beyond if times[table.name] > 1}
+    return (schema for schema in sorted({table.schema for table in beyond}) if schema not in unclear)
 
 
 def _clock(connection: Connection[Any], instant: Instant | None) -> tuple[Clock, str, Sequence[str]]:
@@ -140,12 +156,12 @@ def _names(state: State) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def _set(connection: Connection[Any], instant: Instant, modes: dict[int, str], path: Sequence[str]) -> None:
-    """Put the views before the tables they stand for, schema by schema, so that a name still finds the same table."""
+    """The path has the views before the tables they stand for, so that a name still finds the same table."""
     settings = {
         "stepwell.snapshot": instant.snapshot,
         "stepwell.own": "" if instant.own is None else str(instant.own),
         "stepwell.position": "" if instant.position is None else str(instant.position),
-        "search_path": ", ".join(_quoted(name) for schema in path for name in (shadow_of(schema), schema)),
+        "search_path": ", ".join(map(_quoted, path)),
         # As texts of the log were made.
         "extra_float_digits": "3",
         "datestyle": "ISO, MDY",
