@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from stepwell.app.panes.grid import NULL
 from stepwell.app.present import (
+    ELLIPSIS,
     Document,
     Line,
     Role,
@@ -28,8 +29,6 @@ from stepwell.core.past import Answer, Certainty, Seen, Table
 from stepwell.core.world import Replay
 from stepwell.errors import StatementError
 
-MEANING_ROWS = 3
-"""Rows that what the rows mean has at most."""
 UNWATCHED = "no table is watched in this database: a query shows the rows of today"
 NAME_CELLS = 24
 CONTEXT = 20
@@ -37,10 +36,11 @@ CONTEXT = 20
 _DOUBT = {Certainty.EXACT: 2, Certainty.UNCERTAIN: 1, Certainty.UNKNOWN: 0}
 
 
-def meaning_lines(answer: Answer, place: str, width: int) -> list[Line]:
-    """`as of 7f3a:11 after: stock uncertain: …; orders exact`: what is least certain first, in few rows."""
-    items = [_seen(seen) for seen in sorted(answer.seen, key=_order)]
-    if answer.instant is None:
+def meaning_lines(answer: Answer, place: str, width: int, most: int) -> list[Line]:
+    """`as of 7f3a:11 after: stock uncertain: …; orders exact`: what is least certain first, in at most `most` rows."""
+    known = answer.instant is not None
+    items = [_seen(seen) for seen in sorted(answer.seen, key=_order) if known or seen.how != "today"]
+    if not known:
         first = Span(f"{place} has no snapshot: today's rows", Role.ERROR)
     elif items:
         first = Span(f"as of {place}: ")
@@ -48,13 +48,12 @@ def meaning_lines(answer: Answer, place: str, width: int) -> list[Line]:
         first = Span(f"as of {place}: {_watched(answer.tables)}")
     spans = [first]
     for at, item in enumerate(items):
-        spans += [Span("; ")] * (at > 0 or answer.instant is None) + [item]
+        spans += [Span("; ")] * (at > 0 or not known) + [item]
     lines = list(_filled(spans, width))
-    if len(lines) <= MEANING_ROWS:
+    if len(lines) <= most:
         return lines
-    *kept, last = lines[:MEANING_ROWS]
-    (shortened,) = [next(wrap_line(last, max(1, width - 2)))]
-    return [*kept, (*shortened, Span(" …"))]
+    *kept, last = lines[:most]
+    return [*kept, (*next(wrap_line(last, max(1, width - 1))), Span(ELLIPSIS))]
 
 
 def _order(seen: Seen) -> int:
@@ -136,9 +135,8 @@ def tables_document(tables: Sequence[Table], width: int) -> Document:
 
 
 def _tables(tables: Sequence[Table], names: Sequence[str], column: int, width: int) -> Iterator[Row]:
-    yield (Span("watched tables, as of this step", Role.HEADING),)
     for table, name in zip(tables, names, strict=True):
-        start = f"  {fit(name, column)}  "
+        start = f"{fit(name, column)}  "
         room = max(16, width - len(start))
         for at, piece in enumerate(wrap(_verdict(table), room)):
             yield (Span(start if at == 0 else " " * cells(start)), Span(piece, _trust(table)))
@@ -180,7 +178,7 @@ def refused_document(text: str, problem: StatementError, width: int) -> Document
     if problem.position is not None and 0 < problem.position <= len(text) + 1:
         lines += _pointed(text, problem.position - 1, width)
     for name, words in (("DETAIL", problem.detail), ("HINT", problem.hint)):
-        if words and words not in str(problem):
+        if words and words.rstrip(".") not in str(problem):
             lines += [(Span(piece),) for piece in wrap(f"{name}: {clean(words)}", width)]
     if problem.sqlstate:
         lines.append((Span(f"SQLSTATE {clean(problem.sqlstate)}", Role.DIM),))

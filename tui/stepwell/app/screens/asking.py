@@ -2,6 +2,7 @@
 
 from stepwell.app.asker import Asker
 from stepwell.app.pane_text import address_text
+from stepwell.app.panes.sql import SqlView
 from stepwell.app.screens.searching import SearchingScreen
 from stepwell.app.screens.sql import SqlScreen
 from stepwell.app.sql_history import History
@@ -21,5 +22,5 @@ class AskingScreen(SearchingScreen):
             return
         moment = view.timeline.moment
         asker = Asker(self.target, self.start.run.run_id, step.number, moment)
-        place = f"{address_text(view)} {moment}"
-        self.app.push_screen(SqlScreen(asker, History(paths().state), place, view.where))
+        shown = SqlView(f"{address_text(view)} {moment}", view.where)
+        self.app.push_screen(SqlScreen(asker, History(paths().state), shown))

@@ -10,17 +10,20 @@ from textual import on
 from textual.binding import BindingType
 
 from stepwell.app import keys
+from stepwell.app.asker import Asker
 from stepwell.app.clipboard import copy_from
 from stepwell.app.messages import Answered, Copied, Failed, Refused
 from stepwell.app.pager import page
 from stepwell.app.pane_text import QUICK
 from stepwell.app.panes.answer import columns_document, refused_document, row_document, tables_document
-from stepwell.app.present import plain_text
+from stepwell.app.panes.sql import SqlView
+from stepwell.app.present import count, plain_text
 from stepwell.app.result import Result
 from stepwell.app.screens.help import HelpScreen
 from stepwell.app.screens.showing import ShowingScreen
 from stepwell.app.sql_commands import COMMANDS, Meta, parse_meta, runs, table_named
-from stepwell.app.widgets.editor import Editor
+from stepwell.app.sql_history import History
+from stepwell.app.widgets.editor import LONGEST, Editor
 from stepwell.errors import UsageError
 
 LIMIT = 500
@@ -42,11 +45,18 @@ class SqlScreen(ShowingScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.SQL_RESULT]
 
+    def __init__(self, asker: Asker, history: History, view: SqlView) -> None:
+        super().__init__(asker, history, view)
+        self.limit = LIMIT
+        """Rows that were wanted of the last statement at most."""
+        self._cautions = {""}
+        """What has been said about the role."""
+
     @on(Editor.Submitted)
     def _submitted(self) -> None:
         text = self.editor.text
         if not text.strip():
-            self.say("")
+            self.say()
         elif self.running:
             self.say("the statement before is still running; Ctrl-C cancels it")
         elif text.lstrip().startswith("\\"):
@@ -68,7 +78,7 @@ class SqlScreen(ShowingScreen):
         self.editor.put("")
 
     def _do(self, meta: Meta) -> None:
-        answer = self.answer
+        answer = self.view.answer
         match meta:
             case Meta("?"):
                 self.action_help()
@@ -89,49 +99,53 @@ class SqlScreen(ShowingScreen):
     def _run(self, text: str, limit: int) -> None:
         self.history.add(text)
         self.worker.submit("remember", lambda: self.history.save(text))
-        self.worker.submit("ask", lambda: self.asker.ask(text, limit))
-        self.begin()
+        self.submit("ask", lambda: self.asker.ask(text, limit))
 
     @on(Answered)
     def _answered(self, message: Answered) -> None:
-        self.end()
-        self.answer, self.limit = message.answer, message.limit
+        self.done()
+        self.limit = message.limit
+        caution = message.answer.caution
+        self.show(answer=message.answer, caution="" if caution in self._cautions else caution)
+        self._cautions.add(caution)
         if message.text:
             if self.editor.text.strip() == message.text.strip():
                 self.editor.put("")
             self.show_result(Result(message.answer.rows, message.text))
         else:
             self.show_document("watched tables", lambda width: tables_document(message.answer.tables, width))
-        caution = message.answer.caution
-        self.say(caution if caution not in self.cautions else "")
-        self.cautions.add(caution)
+        self.say()
 
     @on(Refused)
     def _refused(self, message: Refused) -> None:
         """The statement stays to be mended, the cursor where its mistake is."""
-        self.end()
+        self.done()
         text, problem = message.text, message.problem
         if problem.position is not None and self.editor.text == text:
             self.editor.put(text, problem.position - 1)
-        if self.answer is not None:
-            self.answer = replace(self.answer, seen=())  # nothing was read
+        if (answer := self.view.answer) is not None:
+            self.show(answer=replace(answer, seen=()), caution="")  # nothing was read
         self.show_document("refused", lambda width: refused_document(text, problem, width))
         self.say("refused; it is still there to be mended")
 
     @on(Copied)
     def _copied(self, message: Copied) -> None:
-        self.end()
+        self.done()
         self.say(message.words)
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
         message.stop()
         if self.worker.is_news(message):
-            self.end()
+            self.done()
             if message.text == "cancelled":
                 self.say("cancelled")
             else:
                 self.say(error=message.text)
+
+    @on(Editor.Cut)
+    def _cut(self) -> None:
+        self.say(error=f"a statement may have {count(LONGEST)} characters: what was pasted is cut")
 
     @on(Editor.Recalled)
     def _recalled(self, message: Editor.Recalled) -> None:
@@ -142,7 +156,7 @@ class SqlScreen(ShowingScreen):
     def action_scroll(self, how: str) -> None:
         if self.result is not None and self.document is None:
             self.result.move(how)
-            self.paint()
+            self.show()
         elif how in SCROLLS:
             SCROLLS[how](self.rows)
 
@@ -169,8 +183,7 @@ class SqlScreen(ShowingScreen):
         elif result.characters <= QUICK:
             self.say(copy_from(self.app, "".join(result.csv())))
         else:
-            self.worker.submit("copy", lambda: self.asker.copy(result.csv()))
-            self.begin()
+            self.submit("copy", lambda: self.asker.copy(result.csv()))
 
     def action_pager(self) -> None:
         if self.document is not None:
@@ -182,8 +195,10 @@ class SqlScreen(ShowingScreen):
         self.say(page(self.app, lines, os.environ))
 
     def action_help(self) -> None:
-        signs = {"Commands": COMMANDS}
-        self.app.push_screen(HelpScreen("SQL screen", keys.SQL, {}, signs=signs))
+        typing = self.editor.has_focus
+        self.set_focus(None)  # while one types, the help would not find the keys of the rows
+        screen = HelpScreen("SQL screen", keys.SQL, {}, signs={"Commands": COMMANDS})
+        self.app.push_screen(screen, lambda _: self.set_focus(self.editor if typing else None))
 
     def action_cancel(self) -> None:
         if self.running:
@@ -191,7 +206,7 @@ class SqlScreen(ShowingScreen):
             self.run_worker(cancel, thread=True, exclusive=True, group="cancel")
         elif self.editor.text:
             self.editor.put("")
-            self.say("")
+            self.say()
         else:
             self.say("nothing is running; Esc goes back to the run")
 
@@ -205,3 +220,8 @@ class SqlScreen(ShowingScreen):
             self.show_result(self.result)
         else:
             self.leave()
+
+    def leave(self) -> None:
+        """Back to the run. What has been typed and not run is remembered as a statement is."""
+        self.history.save(self.editor.text)
+        self.dismiss()

@@ -70,6 +70,9 @@ class Editor(TextArea, inherit_bindings=False):
             super().__init__()
             self.by = by
 
+    class Cut(Message):
+        """Not all of a paste has found room."""
+
     class Left(Message):
         """Ctrl-D where nothing is typed."""
 
@@ -125,13 +128,16 @@ class Editor(TextArea, inherit_bindings=False):
 
     def _fit(self) -> None:
         """Be as high as the text."""
-        rows = min(max(1, self.wrapped_document.height), MOST_ROWS)
+        most = max(1, min(MOST_ROWS, self.screen.size.height // 3))
+        rows = min(max(1, self.wrapped_document.height), most)
         if self.styles.height is None or self.styles.height.value != rows:
             self.styles.height = rows
 
     def _insert(self, text: str) -> None:
-        room = LONGEST - len(self.text) + len(self.selected_text)
-        self.replace(_safe(text[: max(0, room)]), *self.selection, maintain_selection_offset=False)
+        room = max(0, LONGEST - len(self.text) + len(self.selected_text))
+        self.replace(_safe(text[:room]), *self.selection, maintain_selection_offset=False)
+        if len(text) > room:
+            self.post_message(self.Cut())
 
     def action_paste(self) -> None:
         self._insert(self.app.clipboard)
