@@ -28,12 +28,11 @@ WHERE u."!there"
   AND CASE WHEN u."!remover" = {own} THEN u."!position" > {until}
            ELSE u."!remover" >= {xmax} OR NOT pg_visible_in_snapshot(u."!remover", {snapshot}) END
   AND (age(u."!maker") > {oldest}
-       OR {today}
-       OR u."!own"
-       OR ((age(u."!maker") > {youngest} OR {slow})
+       OR (age(u."!maker") > {youngest}
            AND coalesce((SELECT CASE WHEN e.xid = {own} THEN e.position <= {until}
                                      ELSE pg_visible_in_snapshot(e.xid, {snapshot}) END
                          FROM {log} AS e
                          WHERE {entry_key} AND e.position < u."!position" AND e.xid <> u."!remover"
-                         ORDER BY {entry_order}, e.position DESC LIMIT 1), true)))
+                         ORDER BY {entry_order}, e.position DESC LIMIT 1), true))
+       OR u."!own")
 $stepwell$
