@@ -38,7 +38,7 @@ UNION ALL SELECT 'slots', count(*)::text FROM pg_replication_slots
 UNION ALL SELECT 'origins', count(*)::text FROM pg_replication_origin
 UNION ALL SELECT 'prepared', count(*)::text FROM pg_prepared_xacts
 UNION ALL SELECT 'large objects', count(*)::text FROM pg_largeobject_metadata
-UNION ALL SELECT 'wal file', pg_walfile_name(pg_current_wal_lsn())
+UNION ALL SELECT 'wal file', pg_walfile_name(pg_current_wal_lsn() + 1)
 UNION ALL SELECT 'loaded', pg_conf_load_time()::text
 UNION ALL SELECT 'resets', stats_reset::text FROM pg_stat_database WHERE datname = current_database()
 UNION ALL SELECT 'ours', count(*)::text FROM pg_stat_activity
