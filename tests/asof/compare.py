@@ -19,7 +19,7 @@ PLANS = (
     "SET LOCAL enable_seqscan = on",
     "SET LOCAL enable_seqscan = off",
     "SET LOCAL enable_hashjoin = off",
-    "SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off",
+    "SET LOCAL enable_nestloop = off; SET LOCAL enable_indexonlyscan = off",
 )
 """Ways that the planner is pushed: what is shown must not depend on the plan."""
 

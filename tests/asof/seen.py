@@ -1,5 +1,6 @@
 """What was seen of the tables at an instant, and the observers that see it."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from threading import Event, Lock, Thread
 import psycopg
 
 from stepwell.core.past import Instant
+from stepwell.store.instants import number_of
+from stepwell.store.sights import read_sight
 from tests.asof.kinds import Connection, Kind
 
 Rows = tuple[str, ...]
@@ -73,7 +76,7 @@ def pinned_rows(
     connection.execute("SAVEPOINT look")
     connection.execute("SET LOCAL ROLE NONE; SET LOCAL search_path = public, pg_catalog")
     pin(connection, local=True)
-    position = "(SELECT last_value FROM stepwell_log.position)"
+    position = "coalesce(pg_sequence_last_value('stepwell_log.position'), 0)"
     said, rows = read_rows(connection, kinds, f"pg_current_xact_id_if_assigned()::text, {position}")
     connection.execute("ROLLBACK TO look; RELEASE look")
     yield said, rows
@@ -123,3 +126,12 @@ class Observer(Thread):
         (snapshot, _), rows = read_rows(connection, self._kinds)
         connection.execute("COMMIT")
         self._sights.extend([Seen(Instant(str(snapshot)), rows)])
+
+
+def read_instant(connection: Connection) -> Instant:
+    """What a recorder that is given the connection would note of it now."""
+    text = read_sight(connection)
+    assert text is not None
+    said = json.loads(text)
+    own = number_of(said["own"])
+    return Instant(said["snapshot"], own, None if own is None else int(said["position"]), said["backend"])

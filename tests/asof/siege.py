@@ -142,9 +142,9 @@ def _comparing(
     def work() -> None:
         chance = Random(seed)
         while not stop.is_set():
-            picked = chance.sample(sights.all(), 4)
+            picked = chance.sample(sights.all(), 1)
             _compare(conninfo, some, picked, chance.choice(product.look_back), tally, seed)
-            stop.wait(0.1)
+            stop.wait(0.05)
 
     with _running([Thread(target=work, name="comparer", daemon=True)], stop):
         yield
