@@ -284,6 +284,10 @@ def test_rows_are_walked_and_one_is_shown_whole(recorded_dsn: str) -> None:
         await sql.press("q")
         assert "25-40/40" in sql.text
         assert "wi" in sql.text
+        await sql.press("<pageup>kh")
+        assert sql.screen.result.at == (22, 0)
+        await sql.press("v")
+        assert "no pager here" in sql.status
         await sql.press("g<tab>")
         assert "1-16/40" in sql.text
         assert sql.lines[-1].startswith("Enter run")

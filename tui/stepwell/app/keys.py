@@ -115,7 +115,7 @@ RUNS: list[Binding] = [
 
 SQL_EDITOR: list[Binding] = [
     key("enter", "run", "sql-run", "run", "a single line, or what ends with ;"),
-    key("ctrl+j,alt+enter", "new_line", "sql-new-line", "new line", "a paste may have several"),
+    key("alt+enter", "new_line", "sql-new-line", "new line", "Ctrl-J too; a paste may have several"),
     key("up", "up", "sql-before", "statement before", "from the first line; also of earlier sessions"),
     key("down", "down", "sql-after", "statement after", "from the last line"),
     key("ctrl+d", "delete_or_leave", "sql-delete", "delete, or back", "to the run where nothing is typed"),

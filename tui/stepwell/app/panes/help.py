@@ -23,7 +23,7 @@ NAMES = {
 }  # fmt: skip
 NO_SIGNS: Mapping[str, Mapping[str, str]] = {}
 TWO_COLUMNS = 110
-_KEYS, _DESCRIPTION, _LEAST_MORE = 18, 23, 30
+_KEYS, _DESCRIPTION, _LEAST_MORE = 17, 24, 30
 
 
 class Entry(NamedTuple):

@@ -39,6 +39,8 @@ EDITING = [
         ("ctrl+u", "delete_to_start_of_line"),
         ("ctrl+k", "delete_to_end_of_line_or_delete_line"),
         ("ctrl+v", "paste"),
+        # As which Alt-Enter comes from most terminals.
+        ("ctrl+j,shift+enter", "new_line"),
         ("ctrl+underscore", "undo"),
         ("ctrl+y", "redo"),
     )
