@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.app import recorded
+from tests.app import recorded, watched
 from tests.conftest import create_database, drop_database
 
 
@@ -22,5 +22,14 @@ def recorded_dsn(server: str, schema_template: str) -> Iterator[str]:
         recorded.bare,
     ):
         fill(conninfo)
+    yield conninfo
+    drop_database(server, conninfo)
+
+
+@pytest.fixture(scope="session")
+def watched_dsn(server: str, schema_template: str) -> Iterator[str]:
+    """Conninfo of a database with a run during which tables were watched: only to be read."""
+    conninfo = create_database(server, schema_template)
+    watched.fill(conninfo)
     yield conninfo
     drop_database(server, conninfo)

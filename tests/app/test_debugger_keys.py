@@ -99,6 +99,7 @@ CASES = {
     "zoom": Case(5, lambda debugger: not debugger.rows("timeline") and len(debugger.rows(Pane.OUTPUT)) == 19),
     "diff": Case(6, shows(Pane.INPUT, "against prompt 4")),
     "raw": Case(5, shows(Pane.OUTPUT, "as stored")),
+    "tables": Case(5, shows(Pane.TABLES, "[TABLES]")),
     "sql": Case(5, lambda debugger: "SQL at 7f3a:5 after" in debugger.text),
     "whole": Case(6, lambda debugger: debugger.view.whole and "earlier" not in debugger.pane(Pane.INPUT)),
     "follow": Case(5, says("the run has ended (failed): nothing to follow")),

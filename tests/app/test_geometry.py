@@ -10,7 +10,8 @@ from stepwell.app.geometry import NARROW, Geometry, Pane, divide, places
 def at(
     width: int, height: int, *, lanes: int = 1, pane: Pane = Pane.OUTPUT, zoomed: bool = False
 ) -> Geometry:
-    return divide(width, height, lanes=lanes, pane=pane, zoomed=zoomed, state=True)
+    tables = pane is Pane.TABLES
+    return divide(width, height, lanes=lanes, pane=pane, zoomed=zoomed, state=True, tables=tables)
 
 
 def test_eighty_by_twenty_four_is_as_drawn() -> None:
@@ -35,7 +36,7 @@ def test_every_row_and_column_is_given_away_once(pane: Pane, zoomed: bool) -> No
         found = at(width, height, lanes=lanes, pane=pane, zoomed=zoomed)
         rows = found.title + found.strip + found.body + found.status + found.keys
         assert rows == height, (width, height)
-        beside = found.input + found.output + found.state
+        beside = found.input + found.output + found.state + found.tables
         assert beside == found.body or (beside == 0 and found.timeline_width == width)
         assert 0 <= found.timeline_width <= width
 
@@ -52,6 +53,12 @@ def test_the_parts_lie_side_by_side_and_fill_the_screen(pane: Pane, zoomed: bool
             for x, y in product(range(left, left + columns), range(top, top + rows))
         ]
         assert sorted(cells) == list(product(range(width), range(height))), (width, height)
+
+
+def test_tables_stand_in_place_of_the_state_and_where_that_has_no_room_of_the_output() -> None:
+    tall, low = at(80, 24, pane=Pane.TABLES), at(80, 15, pane=Pane.TABLES)
+    assert (tall.state, tall.tables) == (0, at(80, 24).state)
+    assert (low.output, low.tables) == (0, at(80, 15).output)
 
 
 def test_what_matters_least_goes_first() -> None:
@@ -82,6 +89,7 @@ def test_one_pane_has_all_the_room(width: int, zoomed: bool, pane: Pane) -> None
         Pane.INPUT: found.input,
         Pane.OUTPUT: found.output,
         Pane.STATE: found.state,
+        Pane.TABLES: found.tables,
     }
     assert sizes.pop(pane) == found.body
     if pane is not Pane.TIMELINE:

@@ -73,6 +73,11 @@ def toggle(view: View, what: str) -> View:
     match what:
         case "zoom":
             return replace(view, zoomed=not view.zoomed)
+        case "tables" if view.tables:
+            pane = Pane.OUTPUT if view.pane is Pane.TABLES else view.pane
+            return replace(view, tables=False, changes_of=None, pane=pane)
+        case "tables":
+            return replace(view, tables=True, reading=False, pane=Pane.TABLES)
         case "diff" | "whole" if view.timeline.current is None or view.timeline.current.type != LLM_CALL:
             return replace(view, message="not a prompt: d and M are for model calls")
         case "diff":
@@ -81,5 +86,7 @@ def toggle(view: View, what: str) -> View:
             return replace(view, whole=not view.whole, raw=view.raw - {Pane.INPUT}, pane=Pane.INPUT)
         case "raw" if view.pane is Pane.TIMELINE:
             return replace(view, message="choose a pane first: Tab")
+        case "raw" if view.pane is Pane.TABLES:
+            return replace(view, message="its values are as Postgres writes them; z shows more of them")
         case _:
             return replace(view, raw=view.raw ^ {view.pane})

@@ -12,9 +12,11 @@ class Pane(StrEnum):
     INPUT = "input"
     OUTPUT = "output"
     STATE = "state"
+    TABLES = "tables"
+    """In place of STATE, or of OUTPUT where there is no room for STATE."""
 
 
-PANES = (Pane.INPUT, Pane.OUTPUT, Pane.STATE)
+PANES = (Pane.INPUT, Pane.OUTPUT, Pane.STATE, Pane.TABLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Geometry:
     input: int
     output: int
     state: int
+    tables: int
     status: int
     keys: int
     durations: bool
@@ -44,26 +47,32 @@ class Geometry:
         return self.width - self.timeline_width - self.bar
 
 
-def divide(width: int, height: int, *, lanes: int, pane: Pane, zoomed: bool, state: bool) -> Geometry:
-    """Divide `width` × `height` cells. `lanes`: rows of the strip wanted; `state`: there is a state to show."""
+def divide(
+    width: int, height: int, *, lanes: int, pane: Pane, zoomed: bool, state: bool, tables: bool = False
+) -> Geometry:
+    """Divide `width` × `height` cells.
+
+    `lanes`: rows of the strip wanted; `state`: there is a state to show; `tables`: what changed in tables is wanted.
+    """
     title = int(height >= 11)
     keys = int(height >= 14)
     strip = min(max(1, lanes), max(1, height // 6))
     body = max(1, height - title - strip - keys - 1)
     single = zoomed or width < NARROW
     beside = 0 if single and pane is not Pane.TIMELINE else width if single else _timeline_width(width)
-    input_, output, state_ = _panes(body, state and body >= 14)
+    rows = _panes(body, state and body >= 14, tables)
     if single:
-        input_, output, state_ = (body if pane is p else 0 for p in PANES)
+        rows = {p: body if pane is p else 0 for p in PANES}
     return Geometry(
         width=width,
         title=title,
         strip=strip,
         timeline_width=beside,
         body=body,
-        input=input_,
-        output=output,
-        state=state_,
+        input=rows[Pane.INPUT],
+        output=rows[Pane.OUTPUT],
+        state=rows[Pane.STATE],
+        tables=rows[Pane.TABLES],
         status=1,
         keys=keys,
         durations=beside >= 30,
@@ -83,7 +92,8 @@ def places(geometry: Geometry) -> dict[str, tuple[int, int, int, int]]:
         "status": (0, below, width, geometry.status),
         "keys": (0, below + geometry.status, width, geometry.keys),
     }
-    for pane, rows in zip(PANES, (geometry.input, geometry.output, geometry.state), strict=True):
+    for pane in PANES:
+        rows = getattr(geometry, pane)
         found[pane] = (beside, top, geometry.pane_width, rows)
         top += rows
     return found
@@ -95,8 +105,12 @@ def _timeline_width(width: int) -> int:
     return min(60, 30 + (width - 80) // 4)
 
 
-def _panes(body: int, state: bool) -> tuple[int, int, int]:
-    state_rows = max(4, body // 4) if state else 0
-    rest = body - state_rows
+def _panes(body: int, state: bool, tables: bool) -> dict[Pane, int]:
+    lowest = max(4, body // 4) if state else 0
+    rest = body - lowest
     input_rows = rest * 7 // 15 if rest >= 4 else rest // 2
-    return input_rows, rest - input_rows, state_rows
+    rows = {Pane.INPUT: input_rows, Pane.OUTPUT: rest - input_rows, Pane.STATE: lowest, Pane.TABLES: 0}
+    if tables:
+        replaced = Pane.STATE if state else Pane.OUTPUT
+        rows[replaced], rows[Pane.TABLES] = 0, rows[replaced]
+    return rows

@@ -76,6 +76,7 @@ DEBUGGER: list[Binding] = [
     key("z", "switch('zoom')", "zoom", "zoom pane", "the chosen pane alone, and back"),
     key("d", "switch('diff')", "diff", "diff of prompts", "this prompt against the one before"),
     key("x", "switch('raw')", "raw", "raw value", "the chosen pane's value as it is stored"),
+    key("t", "switch('tables')", "tables", "tables", "rows that this step changed"),
     key("s", "sql", "sql", "SQL at this step", "a query in the replay transaction, as of this moment"),
     key("M", "switch('whole')", "whole", "all messages", "of the prompt, not only the new ones"),
     key("F", "follow", "follow", "follow", "stay at the tail of a live run"),

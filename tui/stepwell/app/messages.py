@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from textual.message import Message
 
 from stepwell.core.heads import Growth, Heads
-from stepwell.core.past import Answer
+from stepwell.core.past import Answer, StepChanges
 from stepwell.core.sight import Sight
 from stepwell.core.steps import RunHead
 from stepwell.core.world import World
@@ -32,6 +32,15 @@ class Moved(Message, bubble=False):
         super().__init__()
         self.world = world
         self.sight = sight
+
+
+class Changed(Message, bubble=False):
+    """What changed in watched tables during the step of a world; or a line that says why it could not be read."""
+
+    def __init__(self, world: World, changes: StepChanges | str) -> None:
+        super().__init__()
+        self.world = world
+        self.changes = changes
 
 
 class Resolved(Message):

@@ -11,7 +11,7 @@ from uuid import UUID
 from textual.message import Message
 
 from stepwell.app.clipboard import copy_to_file
-from stepwell.app.messages import Found, Grown, Moved, Opened, Resolved
+from stepwell.app.messages import Changed, Found, Grown, Moved, Opened, Resolved
 from stepwell.app.pane_text import is_stored_only, value_pieces
 from stepwell.app.panes.sight import sight_of
 from stepwell.app.present import dumps
@@ -22,6 +22,7 @@ from stepwell.core.liveness import GLANCE_SECONDS
 from stepwell.core.state import path_text
 from stepwell.core.steps import RunHead
 from stepwell.core.world import Moment, World
+from stepwell.errors import StepwellError
 from stepwell.replay import Replayer
 from stepwell.replay.values import recorded
 from stepwell.settings import paths
@@ -75,6 +76,13 @@ class Mover:
         world = self._replayer.at(number, moment, whole=whole)
         _ = world.payload.problem  # has a prompt that is stored as a difference put together here
         return Moved(world, sight_of(world))
+
+    def changes(self, world: World) -> Changed:
+        """What changed in watched tables during the step of a world, or why that cannot be read."""
+        try:
+            return Changed(world, self._replayer.changes(world.number))
+        except StepwellError as problem:
+            return Changed(world, str(problem))
 
     def copy(self, view: View, world: World) -> Resolved:
         """The value of the chosen pane, which is long, into a file. `cancel` ends that."""

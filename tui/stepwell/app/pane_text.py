@@ -1,6 +1,7 @@
 """What a pane shows, as text to copy or to page through."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from stepwell.app.geometry import Pane
 from stepwell.app.panes.content import content
@@ -13,6 +14,8 @@ from stepwell.core.world import World
 QUICK = 1_000_000
 """Characters up to which a value is copied at once."""
 PIECE = 1_000_000
+WIDE = 10_000
+"""Cells of a line of what changed in tables, as it is copied."""
 
 
 def address_text(view: View) -> str:
@@ -22,7 +25,10 @@ def address_text(view: View) -> str:
 
 
 def value_text(view: View, world: World) -> str:
-    """The value of the chosen pane: a text as it is, anything else as JSON; the address for the timeline."""
+    """The value of the chosen pane: a text as it is, anything else as JSON; the address for the timeline.
+
+    Of tables what the pane shows, each line whole.
+    """
     payload = world.payload
     match view.pane:
         case Pane.TIMELINE:
@@ -31,6 +37,8 @@ def value_text(view: View, world: World) -> str:
             return dumps(world.states.get(world.step.agent))
         case Pane.INPUT:
             return _text(payload.input, payload.input_exact)
+        case Pane.TABLES:
+            return "\n".join(plain_text(content(replace(view, zoomed=True), world, view.pane, WIDE).document))
         case _:
             return _text(payload.output, payload.output_exact) if payload.error is None else payload.error
 

@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from stepwell.app.geometry import Pane
+from stepwell.core.past import StepChanges
 from stepwell.core.sight import Sight
 from stepwell.core.timeline import Timeline
-from stepwell.core.world import World
+from stepwell.core.world import Moment, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,14 @@ class View:
     """INPUT shows what changed since the previous prompt of the same agent."""
     whole: bool = False
     """INPUT shows all messages of a prompt, not only what is new."""
+    tables: bool = False
+    """TABLES is shown: what a step changed in the database."""
+    changes: StepChanges | str | None = None
+    """Of the step of `changes_of`; a text says why it could not be read."""
+    changes_of: World | None = None
+    """None while nothing was read so far."""
+    reading: bool = False
+    """It takes long enough to be said."""
     message: str = ""
     error: str = ""
     follow: bool = False
@@ -49,6 +58,13 @@ class View:
         if payload is None or self.pane not in (Pane.INPUT, Pane.OUTPUT):
             return None
         return payload.input_unread if self.pane is Pane.INPUT else payload.output_unread
+
+    @property
+    def lags(self) -> bool:
+        """Whether what changed at the step that is shown has yet to be read."""
+        world = self.world
+        shown = self.tables and world is not None and not self.stale
+        return shown and self.timeline.moment is Moment.AFTER and self.changes_of is not world
 
     @property
     def stale(self) -> bool:

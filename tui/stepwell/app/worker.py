@@ -53,12 +53,14 @@ class Worker:
     def start(self) -> None:
         self._thread.start()
 
-    def submit(self, kind: str, job: Job) -> None:
-        """Run `job` soon, instead of an older one of its kind that still waits."""
+    def submit(self, kind: str, job: Job) -> int:
+        """Run `job` soon, instead of an older one of its kind that still waits; its number."""
         with self._wake:
             self._waiting.pop(kind, None)
-            self._waiting[kind] = self._number(kind), job
+            number = self._number(kind)
+            self._waiting[kind] = number, job
             self._wake.notify()
+            return number
 
     def drop(self, kind: str) -> None:
         """Forget a job of this kind that waits, and hear of no failure of one that is under way."""

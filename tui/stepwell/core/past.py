@@ -125,3 +125,18 @@ class TableChanges:
     changes: tuple[RowChange, ...]
     more: int = 0
     """How many changed rows are not among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepChanges:
+    """What changed in all watched tables from the instant before step `number` to the one after it.
+
+    Whoever wrote it: a step's own writes alone are known only where its instants are of the agent's own connection.
+    """
+
+    number: int
+    tables: tuple[TableChanges, ...]
+    before: Instant | None
+    after: Instant | None
+    replay: "Replay"
+    """How it was read; its counts of steps are 0."""

@@ -8,7 +8,7 @@ from uuid import UUID
 import psycopg
 
 from stepwell.core.heads import Heads
-from stepwell.core.past import Answer
+from stepwell.core.past import Answer, StepChanges
 from stepwell.core.search import first_appearances
 from stepwell.core.state import Folded, StateStep, fold
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, RunHead, StepHead
@@ -17,6 +17,7 @@ from stepwell.core.world import SHARED, Last, Moment, Replay, World
 from stepwell.errors import NotFoundError
 from stepwell.replay.asking import Asking
 from stepwell.replay.stretches import Stretches
+from stepwell.replay.tables import changes_of
 from stepwell.replay.values import display_all
 from stepwell.store import reading
 from stepwell.store.connect import Target
@@ -127,6 +128,14 @@ class Replayer:
         DatabaseError where the database cannot be read.
         """
         return self._asking.query(number, moment, text, limit)
+
+    def changes(self, number: int, *, limit: int = 200) -> StepChanges:
+        """What changed in the watched tables during step `number`, at most `limit` rows of each.
+
+        Rolled back before it returns. Raises NotFoundError for no such step, and DatabaseError where the database
+        cannot be read.
+        """
+        return changes_of(self._reader, self.run_id, number, self._clock, limit)
 
     def cancel(self) -> None:
         """Stop what is running, from another thread; the move or the statement then raises DatabaseError."""

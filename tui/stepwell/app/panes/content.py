@@ -1,4 +1,4 @@
-"""What INPUT, OUTPUT and STATE hold: a heading, a document, and a few words of what it means."""
+"""What INPUT, OUTPUT, STATE and TABLES hold: a heading, a document, and a few words of what it means."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from itertools import chain
 from stepwell.app.geometry import Pane
 from stepwell.app.panes.bars import world_words
 from stepwell.app.panes.sight import asked_by, not_looked_through, sight_lines
+from stepwell.app.panes.tables import tables_pane
 from stepwell.app.present import (
     Document,
     Mode,
@@ -62,6 +63,8 @@ def content(view: View, world: World, pane: Pane, width: int) -> Content:
             return _input(view, world, width)
         case Pane.OUTPUT:
             return _output(view, world, width)
+        case Pane.TABLES:
+            return Content(*tables_pane(view, world, width))
         case _:
             return _state(view, world, width)
 

@@ -86,8 +86,13 @@ class Board(Widget):
         """Those that a key can choose now: below 60 columns, all, since one at a time is shown."""
         geometry = self._geometry
         if geometry is None or geometry.timeline_width in (0, geometry.width):
-            return ORDER
+            hidden = Pane.STATE if self._view is not None and self._view.tables else Pane.TABLES
+            return tuple(pane for pane in ORDER if pane is not hidden)
         return tuple(pane for pane in ORDER if pane is Pane.TIMELINE or getattr(geometry, pane))
+
+    def is_laid_out(self, pane: Pane) -> bool:
+        """Whether a pane is on the screen now."""
+        return self._geometry is not None and pane in self._panes_laid_out(self._geometry)
 
     def searched(self) -> list[tuple[Pane, Document | None, int]]:
         """The panes that a hit may be shown in: with the document that each shows, if it does, and its width."""
@@ -122,6 +127,7 @@ class Board(Widget):
             pane=Pane.TIMELINE if view is None else view.pane,
             zoomed=view is not None and view.zoomed,
             state=True,
+            tables=view is not None and view.tables,
         )
 
     def _lay_out(self, geometry: Geometry) -> None:
@@ -179,11 +185,13 @@ class Board(Widget):
         if not view.timeline.steps and self._shown.get(pane) != (run, width):
             made = stepless(run, pane, width)
             self._shown[pane], self._labels[pane], document = (run, width), made.label, made.document
-        if view.world is not None and not view.stale:
+        lags = pane is Pane.TABLES and view.lags and not view.reading
+        if view.world is not None and not view.stale and not lags:
             subject = (
                 view.world,
                 pane in view.raw,
                 *((view.diff, view.whole) if pane is Pane.INPUT else ()),
+                *((view.changes, view.reading) if pane is Pane.TABLES else ()),
             )
             around = same_calls(view) if pane is Pane.INPUT else ""
             made_from = (subject, width, view.zoomed, view.timeline.run.status, around)

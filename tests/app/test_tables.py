@@ -1,0 +1,193 @@
+"""TABLES: what a step changed in the database, on the screen."""
+
+import re
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from stepwell.app.geometry import Pane
+from stepwell.app.messages import Changed
+from stepwell.app.mover import Mover
+from stepwell.core import moves
+from stepwell.core.world import World
+from stepwell.store.connect import resolve
+from tests.app import watched
+from tests.app.recorded import LOOPING
+from tests.app.stepping import Debugging, debug
+from tests.app.watched import BARE, BULK, DOUBT, HOSTILE, MANY, REFUND, SYNC, WATCHED, locked
+
+ZOOMED = (100, 30)
+
+
+def shown(
+    dsn: str, step: int, typed: str = "t", *, run: UUID = WATCHED, size: tuple[int, int] = (80, 24)
+) -> tuple[str, str]:
+    """Heading and text of the pane after some keys."""
+    seen: list[tuple[str, str]] = []
+
+    async def act(debugging: Debugging) -> None:
+        await debugging.press(typed)
+        seen.append((debugging.heading(Pane.TABLES), debugging.pane(Pane.TABLES).rstrip()))
+
+    debug(dsn, run, act, step=step, size=size)
+    return seen[0]
+
+
+def test_a_changed_row_is_shown_from_old_to_new_and_by_whom(watched_dsn: str) -> None:
+    """Also a row that another process changed meanwhile."""
+    heading, text = shown(watched_dsn, REFUND, size=(120, 40))
+    assert heading.startswith(f"[TABLES] 2 rows between before and after {REFUND} -")
+    lines = text.splitlines()
+    orders = r"  orders 8841  status new -> refunded  total 41\.50 -> 0\.00 +this run"
+    assert re.fullmatch(orders, lines[0])
+    assert re.fullmatch(r"  stock lamp  held 3 -> 4 +another: warehouse-sync \(\d+\)", lines[1])
+
+
+def test_rows_that_came_and_went_are_told_by_a_sign(watched_dsn: str) -> None:
+    _, text = shown(watched_dsn, SYNC, size=(120, 40))
+    lines = text.splitlines()
+    assert lines == [
+        "+ orders 9001  item=漢字  status=new  total=12.50  note=NULL  by warehouse-sync",
+        "- orders 17                                                   by warehouse-sync",
+        "    item=lamp 17  status=new  total=41.50  note=NULL",
+        "no row changed in stock",
+    ]
+
+
+def test_of_many_rows_the_rest_is_counted(watched_dsn: str) -> None:
+    async def act(debugging: Debugging) -> None:
+        await debugging.press("t")
+        assert f"{MANY - 1:,} rows between" in debugging.heading(Pane.TABLES)
+        await debugging.until(lambda: "orders 4 " in debugging.pane(Pane.TABLES))
+        await debugging.send(">")
+        rest = f"and {MANY - 1 - 200:,} rows more of orders"
+        await debugging.until(lambda: rest in debugging.pane(Pane.TABLES))
+
+    debug(watched_dsn, WATCHED, act, step=BULK)
+
+
+def test_long_values_are_cut_where_they_differ_and_nothing_gets_to_the_terminal(watched_dsn: str) -> None:
+    _, text = shown(watched_dsn, HOSTILE, size=(120, 40))
+    assert "note …23456789x -> …23456789y" in text
+    assert "\\x1b]52;c;" in text
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+
+
+def test_zoomed_values_are_whole_within_reason(watched_dsn: str) -> None:
+    _, text = shown(watched_dsn, SYNC, "tz", size=(60, 24))
+    assert "    item=漢字\n    status=new\n    total=12.50\n    note=NULL" in text
+
+
+@pytest.mark.parametrize(
+    ("step", "typed", "words"),
+    [
+        (1, "t", "no row changed in orders, stock"),
+        (REFUND, "ta", "it changed came after this moment; a shows it"),
+        (BARE, "t", "recorded without a snapshot"),
+        (DOUBT, "t", "in doubt: it has no end"),
+    ],
+    ids=["unchanged", "asked", "no snapshot", "in doubt"],
+)
+def test_where_there_is_no_change_it_says_why(watched_dsn: str, step: int, typed: str, words: str) -> None:
+    _, text = shown(watched_dsn, step, typed)
+    assert words in " ".join(text.split())
+
+
+def test_without_a_watched_table_it_says_how_to_watch_one(recorded_dsn: str) -> None:
+    _, text = shown(recorded_dsn, 11, run=LOOPING)
+    assert "stepwell watch TABLE" in " ".join(text.split())
+
+
+def test_what_is_not_exact_stands_above(schema_dsn: str) -> None:
+    watched.fill(schema_dsn)
+    with psycopg.connect(schema_dsn, autocommit=True) as connection:
+        connection.execute("DROP TABLE orders")
+        connection.execute("ALTER TABLE stock ALTER held TYPE bigint")
+    heading, text = shown(schema_dsn, REFUND, size=(120, 40))
+    assert "1 row between" in heading
+    lines = text.splitlines()
+    assert lines[0] == "orders unknown: the table was dropped"
+    assert lines[1].startswith("stock uncertain: ")
+    assert any(line.startswith("  stock lamp  held 3 -> 4") for line in lines)
+
+
+def test_the_same_key_brings_the_state_back(watched_dsn: str) -> None:
+    async def act(debugging: Debugging) -> None:
+        await debugging.press("t")
+        assert "[TABLES]" in debugging.text
+        assert "STATE-" not in debugging.text
+        await debugging.press("<tab><tab>")
+        assert "[INPUT]" in debugging.text
+        await debugging.press("<tab><tab>")
+        assert "[TABLES]" in debugging.text
+        await debugging.press("t")
+        assert "STATE-" in debugging.text
+        assert "TABLES" not in debugging.text
+        assert "[OUTPUT]" in debugging.text
+
+    debug(watched_dsn, WATCHED, act, step=REFUND)
+
+
+def test_where_there_is_no_room_for_the_state_it_takes_that_of_the_output(watched_dsn: str) -> None:
+    async def act(debugging: Debugging) -> None:
+        await debugging.press("t")
+        assert "INPUT-" in debugging.text
+        assert "OUTPUT" not in debugging.text
+        assert "status new -> refunded" in debugging.text
+        await debugging.press("t")
+        assert "[OUTPUT]" in debugging.text
+
+    debug(watched_dsn, WATCHED, act, step=REFUND, size=(60, 15))
+
+
+class ReadingMover(Mover):
+    """Notes of which steps the changes were read."""
+
+    def __init__(self, dsn: str) -> None:
+        super().__init__(resolve(dsn), WATCHED)
+        self.read: list[int] = []
+
+    def changes(self, world: World) -> Changed:
+        self.read.append(world.number)
+        return super().changes(world)
+
+
+def test_only_while_it_is_shown_anything_is_read_and_of_a_burst_the_last(watched_dsn: str) -> None:
+    mover = ReadingMover(watched_dsn)
+
+    async def act(debugging: Debugging) -> None:
+        await debugging.press("nnp")
+        assert mover.read == []
+        await debugging.press("t")
+        assert mover.read == [REFUND]
+        await debugging.press("<tab>z")  # the timeline alone
+        await debugging.press("n")
+        assert mover.read == [REFUND]
+        await debugging.press("z")
+        assert mover.read == [REFUND, SYNC]
+        for _ in range(DOUBT - SYNC):  # at once, as where a key repeats
+            debugging.screen.apply(moves.forward(debugging.view.timeline))
+        await debugging.settle()
+        assert mover.read == [REFUND, SYNC, DOUBT]
+        await debugging.press("t")
+        await debugging.press("p")
+        assert mover.read == [REFUND, SYNC, DOUBT]
+
+    debug(watched_dsn, WATCHED, act, step=1, mover=mover)
+
+
+def test_a_read_that_has_to_wait_is_told_and_gives_way_to_the_next_move(watched_dsn: str) -> None:
+    async def act(debugging: Debugging) -> None:
+        with locked(watched_dsn, "orders"):
+            await debugging.send("t")
+            await debugging.until(lambda: f"reading what changed at {REFUND}" in debugging.text)
+            await debugging.send("n")
+            await debugging.until(lambda: f"reading what changed at {SYNC}" in debugging.text)
+            await debugging.settle()
+            assert "could not be read" in debugging.pane(Pane.TABLES)
+            assert "lock timeout" in " ".join(debugging.pane(Pane.TABLES).split())
+        await debugging.press("tt")
+        assert "orders 9001" in debugging.pane(Pane.TABLES)
+
+    debug(watched_dsn, WATCHED, act, step=REFUND)
