@@ -1,4 +1,4 @@
-"""A table as of each step of a history is what a model of it is, and what changed in each step leads from one to the next."""
+"""A table as of each step of a history is what a model of it is; the changes of each step lead on to the next."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ PART = st.tuples(st.sampled_from(["bare", "kept", "rolled back"]), st.lists(WRIT
 
 @dataclass(frozen=True)
 class Step:
-    """What a step did on the agent's connection, what another one committed during it, and how the transaction went on."""
+    """What a step did on the agent's connection, what another committed during it, and how the transaction went on."""
 
     parts: Sequence[tuple[str, Sequence[Write]]]
     other: Sequence[Write]
@@ -131,6 +131,10 @@ class History:
 def _statement(table: str, write: Write) -> tuple[str, Sequence[object]]:
     verb, key, value = write
     low = key > 100
+    swap = (
+        f"WITH gone AS (DELETE FROM {table} WHERE id IN (%s, %s) RETURNING *)"
+        f" INSERT INTO {table} SELECT CASE id WHEN %s THEN %s ELSE %s END, note FROM gone"
+    )
     return {
         "insert": (f"INSERT INTO {table} VALUES (%s, %s) ON CONFLICT DO NOTHING", (key, value)),
         "upsert": (
@@ -143,11 +147,7 @@ def _statement(table: str, write: Write) -> tuple[str, Sequence[object]]:
             f"UPDATE {table} SET id = %s WHERE id = %s AND NOT EXISTS (SELECT FROM {table} WHERE id = %s)",
             (value, key, value),
         ),
-        "swap": (
-            f"WITH gone AS (DELETE FROM {table} WHERE id IN (%s, %s) RETURNING *)"
-            f" INSERT INTO {table} SELECT CASE id WHEN %s THEN %s ELSE %s END, note FROM gone",
-            (key, value, key, value, key),
-        ),
+        "swap": (swap, (key, value, key, value, key)),
         "clear": (f"DELETE FROM {table} WHERE (id > 100) = %s AND id >= %s", (low, key)),
     }[verb]
 
