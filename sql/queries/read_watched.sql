@@ -4,6 +4,9 @@ SELECT t.relation::oid AS oid, t.id, t.schema_name AS schema, t.table_name AS na
        coalesce(has_table_privilege(t.relation::oid, 'SELECT'), false) AS readable,
        coalesce(has_table_privilege(log.oid, 'SELECT'), false) AS log_readable,
        log.oid IS NOT NULL AS logged,
+       coalesce((SELECT has_table_privilege(f.proowner, log.oid, 'INSERT')
+                 FROM pg_proc f WHERE f.pronamespace = 'stepwell_log'::regnamespace
+                  AND f.proname = format('t%%s_capture', t.id)), false) AS writable,
        to_regclass(format('%%I.%%I', t.shadow, t.table_name)) IS NOT NULL AS viewed,
        coalesce(t.pruned_to > pg_snapshot_xmin(given.snapshot), false) AS pruned,
        (SELECT jsonb_agg(jsonb_build_array(pg_visible_in_snapshot(s.xid, given.snapshot), s.why, s.shape,

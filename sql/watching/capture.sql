@@ -12,7 +12,7 @@ DECLARE
     {declare_old}
     {declare_new}
 BEGIN
-    IF has_table_privilege({log_oid}, 'INSERT') IS NOT TRUE THEN
+    IF has_table_privilege({log_oid}, 'INSERT') IS NOT TRUE OR has_sequence_privilege({position}, 'USAGE') IS NOT TRUE THEN
         PERFORM stepwell_log.lose({watched}, 'its log could not be written');
         RETURN NULL;
     END IF;

@@ -1,5 +1,5 @@
 -- What watched tables are kept with: `stepwell watch` runs this in the database of the tables; again, it changes nothing.
--- All of it is in the schema stepwell_log; the past of a table of schema S is read through a view in schema stepwell_asof_S.
+-- All of it is in the schema stepwell_log; the past of table number N is read through a view in schema stepwell_asof_tN.
 
 DO $$ -- IF NOT EXISTS would ask for the right to make it also where it is there
 BEGIN
@@ -52,6 +52,26 @@ SET search_path = pg_catalog, pg_temp AS $$
                                                        a.xmin::text) ORDER BY a.attnum)
                     FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
         'many', c.relnatts,
+        'types', (SELECT jsonb_object_agg(t.oid, CASE t.typtype
+                      WHEN 'e' THEN (SELECT jsonb_object_agg(e.oid, e.enumlabel) FROM pg_enum e WHERE e.enumtypid = t.oid)
+                      ELSE (SELECT jsonb_build_object('', string_agg(concat_ws(' ', a.attname, a.atttypid::regtype), ', '
+                                                                     ORDER BY a.attnum))
+                            FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped) END)
+                  FROM (WITH RECURSIVE used AS ( -- what values are made of, through arrays, domains, ranges and composites
+                            SELECT a.atttypid AS oid FROM pg_attribute a
+                            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+                            UNION
+                            SELECT below.oid
+                            FROM used
+                            JOIN pg_type u ON u.oid = used.oid AND u.typnamespace <> 'pg_catalog'::regnamespace
+                            CROSS JOIN LATERAL (
+                                SELECT u.typelem AS oid UNION ALL SELECT u.typbasetype
+                                UNION ALL SELECT r.rngsubtype FROM pg_range r WHERE u.oid IN (r.rngtypid, r.rngmultitypid)
+                                UNION ALL SELECT a.atttypid FROM pg_attribute a
+                                WHERE a.attrelid = u.typrelid AND a.attnum > 0 AND NOT a.attisdropped) AS below
+                            WHERE below.oid <> 0)
+                        SELECT t.* FROM used JOIN pg_type t ON t.oid = used.oid
+                        WHERE t.typtype IN ('e', 'c') AND t.typnamespace <> 'pg_catalog'::regnamespace) AS t),
         'expressions', (SELECT jsonb_object_agg(d.adnum, d.xmin::text) FROM pg_attrdef d WHERE d.adrelid = c.oid),
         'key', (SELECT jsonb_agg(k.attnum ORDER BY k.place)
                 FROM pg_index i CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY AS k (attnum, place)

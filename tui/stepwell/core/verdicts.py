@@ -49,6 +49,8 @@ class State:
     """The oldest first; at least one."""
     readable: bool
     logged: bool
+    writable: bool
+    """Whether its trigger may write its log."""
     log_readable: bool
     viewed: bool
     pruned: bool
@@ -94,12 +96,12 @@ def _unknown(state: State, instant: Instant | None, origin: Origin | None, clock
         return "this step is more than 2 billion transactions old"
     if state.shape is None:
         return "the table was dropped"
-    if not state.readable or not state.log_readable:
-        return "this role may not read " + ("the table" if not state.readable else "its log")
     if (state.shape["schema"], state.shape["name"]) != (state.schema, state.name):
         return f"it is called {state.shape['schema']}.{state.shape['name']} now; stepwell watch that"
     if not state.logged or not state.viewed:
         return f"its {'view' if state.logged else 'log'} was dropped; {again}"
+    if not state.readable or not state.log_readable:
+        return "this role may not read " + ("the table" if not state.readable else "its log")
     if not any(look.seen for look in state.looks):
         return f"it is watched since {state.looks[0].at} only, after this step"
     if state.pruned:
@@ -108,6 +110,8 @@ def _unknown(state: State, instant: Instant | None, origin: Origin | None, clock
         return f"history lost: {state.lost}"
     if missing := _missing(state):
         return f"column {', '.join(missing)} is gone; {again}"
+    if retyped := _retyped(state):
+        return f"column {', '.join(retyped)} has another type now; stepwell unwatch, then watch, begins anew"
     if state.imaged:
         return f"it was changed after it was watched; {again}"
     return None
@@ -121,6 +125,8 @@ def _doubts(state: State, instant: Instant, origin: Origin | None, clock: Clock)
     for before, after in zip(since, [*since[1:], now], strict=True):
         if after.why not in ("after truncate", "watched") and (why := _difference(before.shape, after.shape)):
             yield f"{why}, some time after {before.at}"
+    if not state.writable:
+        yield "its trigger may not write its log"
     if instant.own is not None and clock.fate == "aborted":
         yield "the agent's transaction of then was rolled back, and what it had written with it"
     if origin is not None and clock.timeline is not None and origin.timeline != clock.timeline:
@@ -143,6 +149,11 @@ def _difference(old: Shape, new: Shape) -> str:
     for oid, part in is_.items():
         if oid not in was and part["kind"] != "p" and not part["born"]:
             return f"partition {part['name']} was attached"
+    for oid, parts in (old["types"] or {}).items():
+        if (now := (new["types"] or {}).get(oid)) is not None and any(
+            now.get(k) != v for k, v in parts.items()
+        ):
+            return "one of its enum or composite types was changed"
     if new["persistence"] != "p" or new["secured"]:
         return "it became unlogged" if new["persistence"] != "p" else "it has got row-level security"
     if new["key"] != old["key"]:
@@ -169,6 +180,18 @@ def _missing(state: State) -> list[str]:
     watched = [look for look in state.looks if look.why == "watched"][-1]
     now = {column[1] for column in state.shape["columns"] or ()}
     return [column[1] for column in watched.shape["columns"] or () if column[1] not in now]
+
+
+def _retyped(state: State) -> list[str]:
+    """Columns whose values are of another type than those of its view, whatever their length."""
+    assert state.shape is not None
+    watched = [look for look in state.looks if look.why == "watched"][-1]
+    was = {column[0]: column[2].partition("(")[0] for column in watched.shape["columns"] or ()}
+    return [
+        column[1]
+        for column in state.shape["columns"] or ()
+        if column[0] in was and was[column[0]] != column[2].partition("(")[0]
+    ]
 
 
 def _remark(state: State) -> str:

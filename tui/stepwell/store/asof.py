@@ -1,7 +1,7 @@
 """The database as of a step: within one transaction, unqualified names of watched tables mean their past."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,11 @@ from psycopg.rows import dict_row, tuple_row
 
 from stepwell.core.past import Certainty, Instant, Origin, Table
 from stepwell.core.verdicts import AGE, Clock, Look, State, is_fast, verdict
-from stepwell.store.capture import LOG, shadow_of
+from stepwell.store.capture import LOG, SHADOW
 from stepwell.store.queries import query
 
-FAST, SLOW, TODAY = "fast", "slow", "today"
-"""How the view of a table reads it: by the xids in its rows, by its log alone, or as it is now."""
+FAST, SLOW = "fast", "slow"
+"""How the view of a table reads it: by the xids in its rows, or by its log alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,11 @@ class Standing:
     key: tuple[int, ...]
     """The numbers of its key's columns, by which its log calls them."""
     mode: str
+
+    @property
+    def shadow(self) -> str:
+        """The schema of its past."""
+        return f"{SHADOW}{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,40 +67,54 @@ def survey(
     connection: Connection[Any], instant: Instant | None, origin: Origin | None, *, fast: bool = True
 ) -> Survey:
     """What can be known of each watched table as of the instant. Sets nothing."""
-    if connection.execute("SELECT to_regclass('stepwell_log.tables')", prepare=False).fetchone() == (None,):
+    if not _is_kept(connection):
         return Survey()
     clock, now, path = _clock(connection, instant)
     fast = fast and clock.next < AGE and (instant is None or instant.own is None)
     standings = []
     for number, state in _states(connection, instant):
         worth = verdict(state, instant, origin, clock)
-        unknown = worth.certainty is Certainty.UNKNOWN
-        mode = TODAY if unknown else FAST if fast and is_fast(state) else SLOW
+        mode = FAST if fast and is_fast(state) else SLOW
         key, columns = _names(state)
         table = Table(state.schema, state.name, tuple(key.values()), tuple(columns.values()), worth)
         standings.append(Standing(number, table, tuple(key), mode))
     return Survey(tuple(standings), instant, now, tuple(path))
 
 
+def _is_kept(connection: Connection[Any]) -> bool:
+    """Whether there is all that tells of watched tables; where a part was dropped, none is taken for watched."""
+    names = [f"{LOG}.{name}" for name in ("tables", "shapes", "losses")]
+    found = connection.execute(
+        "SELECT bool_and(to_regclass(name) IS NOT NULL) FROM unnest(%s::text[]) AS name",
+        (names,),
+        prepare=False,
+    ).fetchone()
+    return found is not None and bool(next(iter(found)))
+
+
 def turn(connection: Connection[Any], found: Survey) -> None:
     """Have the transaction read as of the instant of the survey."""
     if found.now:
-        modes = {standing.id: standing.mode for standing in found.standings}
-        shadows = [name for schema in found.path for name in (shadow_of(schema), schema)]
-        path = [*shadows, *(shadow_of(schema) for schema in _beyond(found))]
-        _set(connection, found.instant or Instant(found.now), modes, path)
+        told = [each for each in found.standings if each.table.verdict.certainty is not Certainty.UNKNOWN]
+        path = [name for schema in found.path for name in (*_shadows(told, schema), schema)]
+        path += [each.shadow for each in _beyond(told, found.path)]
+        _set(connection, found.instant or Instant(found.now), {each.id: each.mode for each in told}, path)
 
 
-def _beyond(found: Survey) -> Iterator[str]:
-    """Schemas with watched tables that the path has not: a name that nothing else has means the past of one of these.
+def _shadows(standings: Sequence[Standing], schema: str) -> list[str]:
+    """The views that stand before the tables of this schema."""
+    return [each.shadow for each in standings if each.table.schema == schema]
 
-    Not where two of them have a table of the same name. And no more than the past: a schema that is not in the path may
-    hold functions that nobody wants to run unasked.
+
+def _beyond(standings: Sequence[Standing], path: Sequence[str]) -> list[Standing]:
+    """Tables whose schema is not in the path: a name that nothing else has means the past of one of these.
+
+    Not where two of them have the same name. And no more than the past: a schema that is not in the path may hold
+    functions that nobody wants to run unasked.
     """
-    beyond = [table for table in found.tables if table.schema not in found.path]
-    times = Counter(table.name for table in beyond)
-    unclear = {table.schema for table in beyond if times[table.name] > 1}
-    return (schema for schema in sorted({table.schema for table in beyond}) if schema not in unclear)
+    beyond = [each for each in standings if each.table.schema not in path]
+    times = Counter(each.table.name for each in beyond)
+    return [each for each in beyond if times[each.table.name] == 1]
 
 
 def _clock(connection: Connection[Any], instant: Instant | None) -> tuple[Clock, str, Sequence[str]]:
@@ -122,6 +141,7 @@ def _states(connection: Connection[Any], instant: Instant | None) -> list[tuple[
                 looks=[Look(bool(seen), *rest) for seen, *rest in row["shapes"] or ()],
                 readable=row["readable"],
                 logged=row["logged"],
+                writable=row["writable"],
                 log_readable=row["log_readable"],
                 viewed=row["viewed"],
                 pruned=row["pruned"],

@@ -10,8 +10,8 @@ from stepwell.store.templates import template
 from stepwell.store.watchable import Column, Watchable
 
 LOG = "stepwell_log"
-SHADOW = "stepwell_asof_"
-"""The beginning of the name of each schema of views; the schema of the tables follows."""
+SHADOW = "stepwell_asof_t"
+"""The beginning of the name of each schema that holds one view; the number of its table follows."""
 ALIAS = "!stepwell"
 """What a past view calls the real table: where a plan reads that table under another name, it reads today's rows."""
 TRIGGER = "!stepwell"
@@ -25,12 +25,6 @@ _PINS = "SET extra_float_digits = 3 SET datestyle = 'ISO, MDY' SET intervalstyle
 def raw(text: str) -> sql.SQL:
     """Text that is SQL already: types and expressions as Postgres gives them, and numbers."""
     return sql.SQL(text)
-
-
-def shadow_of(schema: str) -> str:
-    """The schema in which the past of this schema's tables is; names have at most 63 bytes."""
-    encoded = (SHADOW + schema).encode()
-    return encoded.decode() if len(encoded) <= 63 else encoded[:63].decode(errors="ignore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +51,14 @@ class Names:
         return sql.Identifier(self.table.schema, self.table.name)
 
     @property
+    def shadow(self) -> str:
+        """The schema of its past and of nothing else, so that a path may have it or not have it."""
+        return f"{SHADOW}{self.id}"
+
+    @property
     def past(self) -> sql.Identifier:
         """Both the function and the view over it."""
-        return sql.Identifier(shadow_of(self.table.schema), self.table.name)
+        return sql.Identifier(self.shadow, self.table.name)
 
 
 def _listed(parts: Iterable[sql.Composable], joint: LiteralString = ", ") -> sql.Composed:
@@ -131,7 +130,7 @@ def indexes(names: Names) -> list[sql.Composed]:
     ]
 
 
-def capture(names: Names, log_oid: sql.Composable) -> sql.Composed:
+def capture(names: Names, log_oid: sql.Composable, position_oid: sql.Composable) -> sql.Composed:
     """The function of the row trigger."""
     table = names.table
     stored, key = table.stored, table.key
@@ -157,6 +156,7 @@ def capture(names: Names, log_oid: sql.Composable) -> sql.Composed:
             "watched": raw(f"{table.oid}::oid"),
             "many": raw(str(table.many)),
             "log": names.log,
+            "position": position_oid,
             "log_oid": log_oid,
             "part": raw("tg_relid" if table.partitioned else "NULL"),
             "declare_old": _each(stored, declare("o"), "\n    "),
@@ -243,12 +243,10 @@ def past(names: Names) -> sql.Composed:
             "entry_key": same(raw("e"), lambda c: sql.SQL("{}.{}").format(u, sql.Identifier(c.name))),
             "entry_order": _each(key, lambda c: sql.SQL("e.{} DESC").format(kept(c))),
             "snapshot": sql.SQL("(SELECT {})").format(setting),
-            "xmin": sql.SQL("(SELECT CASE WHEN {} IS NOT DISTINCT FROM 'today' THEN '18446744073709551615'::xid8"
-                            " ELSE pg_snapshot_xmin({}) END)").format(mode, setting),
+            "xmin": sql.SQL("(SELECT pg_snapshot_xmin({}))").format(setting),
             "xmax": sql.SQL("(SELECT pg_snapshot_xmax({}))").format(setting),
-            # All is older where today's rows are meant, and nothing younger where the xids of rows tell nothing.
-            "oldest": sql.SQL("(SELECT CASE WHEN {} IS NOT DISTINCT FROM 'today' THEN -2147483648"
-                              " ELSE age(pg_snapshot_xmin({})::xid) END)").format(mode, setting),
+            "oldest": sql.SQL("(SELECT age(pg_snapshot_xmin({})::xid))").format(setting),
+            # Nothing is too young where the xids of rows tell nothing: the log is asked.
             "youngest": sql.SQL("(SELECT CASE WHEN {} IS DISTINCT FROM 'fast' THEN -2147483648"
                                 " ELSE age(pg_snapshot_xmax({})::xid) END)").format(mode, setting),
             "own": own,

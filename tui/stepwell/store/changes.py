@@ -8,7 +8,7 @@ from psycopg import Connection, sql
 from stepwell.core.past import Certainty, Instant, Origin, RowChange, Table, TableChanges
 from stepwell.core.verdicts import xmin_of
 from stepwell.store.asof import Standing, Survey, survey, turn
-from stepwell.store.capture import LOG, shadow_of
+from stepwell.store.capture import LOG
 from stepwell.store.texts import Texts, read_texts
 
 MOST_ENTRIES = 20_000
@@ -167,7 +167,7 @@ def _rows(
             columns=sql.SQL(", ").join(sql.Identifier("p", name) for name in table.columns),
             written=_written(standing, before, after),
             limit=sql.Literal(limit),
-            past=sql.Identifier(shadow_of(table.schema), table.name),
+            past=sql.Identifier(standing.shadow, table.name),
             same=sql.SQL(" AND ").join(
                 sql.SQL("{} = {}").format(sql.Identifier("p", name), sql.Identifier("k", f"a{number}"))
                 for name, number in zip(table.key, standing.key, strict=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from psycopg import Connection, sql
 from psycopg.rows import scalar_row, tuple_row
 
-from stepwell.store.capture import LOG, Names, shadow_of
+from stepwell.store.capture import LOG, Names
 from stepwell.store.queries import query
 from stepwell.store.scripts import Script
 
@@ -103,7 +103,7 @@ def give_to_writer(script: Script, names: Names, roles: Roles) -> list[str]:
 
 def give_to_owner(script: Script, names: Names) -> None:
     """Whoever puts the triggers on, log and past belong to the owner of the table, who alone can go on with them."""
-    owner, shadow = names.table.owner, shadow_of(names.table.schema)
+    owner, shadow = names.table.owner, names.shadow
     role = sql.Identifier(owner)
     is_own, _ = _owner_rights(script.connection, owner, LOG)
     if is_own:

@@ -8,7 +8,7 @@ from psycopg.rows import dict_row
 from stepwell.store import capture
 from stepwell.store.capture import LOG, Names, raw
 from stepwell.store.queries import query
-from stepwell.store.scripts import Draft, Script
+from stepwell.store.scripts import Script
 from stepwell.store.watchable import Watchable
 
 Known = dict[str, Any] | None
@@ -54,11 +54,14 @@ def make_log(script: Script, names: Names, known: Known) -> sql.Composable:
     if fresh:
         for index in capture.indexes(names):
             script.do(index)
-    if isinstance(script, Draft) and fresh:
-        return raw(f"to_regclass('{LOG}.t{names.id}')::oid")
-    row = script.connection.execute("SELECT to_regclass(%s)::oid", (f"{LOG}.t{names.id}",)).fetchone()
+    return oid_of(script, f"{LOG}.t{names.id}")
+
+
+def oid_of(script: Script, name: str) -> sql.Composable:
+    """The oid of a relation of ours, as SQL: a number, which is asked for once."""
+    row = script.connection.execute("SELECT to_regclass(%s)::oid", (name,)).fetchone()
     assert row is not None
-    return raw(f"{row[0]}::oid")
+    return raw(f"to_regclass('{name}')::oid" if row[0] is None else f"{row[0]}::oid")
 
 
 def take_images(script: Script, names: Names, known: Known) -> None:

@@ -46,7 +46,10 @@ def read_seen(connection: Connection, statement: Statement, tables: Sequence[Tab
     if statement.kind == "show":
         return ()
     text = send(connection, statement, statement.explained).get_value(0, 0) or b"[]"
-    nodes = [node for plan in json.loads(text) for node in _nodes(plan["Plan"])]
+    try:
+        nodes = [node for plan in json.loads(text) for node in _nodes(plan["Plan"])]
+    except RecursionError:
+        raise StatementError("its plan is nested too deeply to be looked at") from None
     named = [call for node in nodes for text in _expressions(node) for call in calls(tokens(text))]
     return (
         *_relations(connection, nodes, tables),
@@ -90,10 +93,9 @@ def _relations(connection: Connection, nodes: Iterable[Node], tables: Sequence[T
 
 def _relation(schema: str, name: str, *, past: bool, tables: Sequence[Table]) -> Seen:
     table = next((t for t in tables if (t.schema, t.name) == (schema, name)), None)
-    if not past or table is None:
-        return Seen(f"{schema}.{name}", TODAY)
-    how = TODAY if table.verdict.certainty is Certainty.UNKNOWN else PAST
-    return Seen(name, how, table.verdict)
+    if table is not None and table.verdict.certainty is Certainty.UNKNOWN:
+        return Seen(name, TODAY, table.verdict)
+    return Seen(name, PAST, table.verdict) if past and table is not None else Seen(f"{schema}.{name}", TODAY)
 
 
 def _functions(connection: Connection, named: Iterable[tuple[str, str]]) -> list[Seen]:

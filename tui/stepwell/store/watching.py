@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 
 from stepwell.errors import DatabaseError, NotFoundError
 from stepwell.store import capture, making
-from stepwell.store.capture import LOG, Names, shadow_of
+from stepwell.store.capture import LOG, SHADOW, Names
 from stepwell.store.grants import (
     WATCHER,
     Roles,
@@ -110,10 +110,10 @@ def _make(script: Script, names: Names, known: dict[str, Any] | None, roles: Rol
     log = making.make_log(script, names, known)
     making.take_images(script, names, known)
     making.follow_names(script, names, known)
-    script.do(capture.capture(names, log))
+    script.do(capture.capture(names, log, making.oid_of(script, f"{LOG}.position")))
     script.do(capture.truncate(names))
     making.put_triggers(script, names)
-    make_schema(script, shadow_of(names.table.schema), roles)
+    make_schema(script, names.shadow, roles)
     making.show(script, names, known)
     notes = give_to_writer(script, names, roles)
     grant_readers(script, names, roles)
@@ -206,7 +206,7 @@ def _changed_type(known: dict[str, Any], table: Watchable) -> str:
 def _registered(script: Script, table: Watchable, known: dict[str, Any] | None) -> int:
     """The number of the table, under which its names are kept up."""
     number = script.next_of("stepwell_log.tables_id_seq") if known is None else int(known["id"])
-    parts = {"schema": table.schema, "name": table.name, "shadow": shadow_of(table.schema)}
+    parts = {"schema": table.schema, "name": table.name, "shadow": f"{SHADOW}{number}"}
     script.do(query("register_watched"), {"oid": table.oid, "id": number, **parts})
     return number
 
