@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"(?:[^']++|'')*+'")
 _ESCAPED = re.compile(r"(?:[^'\\]++|''|\\.)*+'", re.DOTALL)
 _NAMED = re.compile(r'(?:[^"]++|"")*+"')
 # A string goes on after a line's end, by the rules of its first part.
-_CONTINUED = re.compile(r"(?:[ \t\f\v]|--[^\n\r]*)*[\n\r](?:[ \t\n\r\f\v]|--[^\n\r]*[\n\r])*'")
+_CONTINUED = re.compile(r"(?:[ \t\f\v]++|--[^\n\r]*+)*+[\n\r](?:[ \t\n\r\f\v]++|--[^\n\r]*+[\n\r])*+'")
 
 
 class Kind(StrEnum):

@@ -25,7 +25,7 @@ class Reader:
     """Reads snapshots. Not for several threads at once, except `cancel`.
 
     `guarded` is for statements that are not Stepwell's own: the session refuses writes then also outside of the
-    transactions that begin here.
+    transactions that begin here, and one that has lost its connection is not run again.
     """
 
     def __init__(self, target: Target, *, guarded: bool = False) -> None:
@@ -49,7 +49,7 @@ class Reader:
         return self._session.caution if self.target.server is None else ""
 
     def read(self, read: Callable[[psycopg.Connection], T]) -> tuple[T, Report]:
-        """Run `read` in one rolled-back snapshot. A connection that was lost is opened again, once.
+        """Run `read` in one rolled-back snapshot. A connection that was lost is opened again, once, unless guarded.
 
         Raises DatabaseError, one line, for whatever the database has against it.
         """
@@ -60,7 +60,7 @@ class Reader:
             over.set()
 
     def _read(self, read: Callable[[psycopg.Connection], T]) -> tuple[T, Report]:
-        again = False
+        again = self._guarded
         while True:
             try:
                 result, report = self._snapshot(read)
