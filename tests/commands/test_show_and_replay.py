@@ -127,7 +127,7 @@ def test_replay_as_json_is_one_documented_object(filled: str, capsys: Capture) -
     world = json.loads(capsys.readouterr().out)
     assert list(world) == [
         "run_id", "step", "moment", "type", "name", "agent", "clock", "states", "changed", "last", "running",
-        "unfinished", "odd", "tokens_in", "tokens_out", "snapshots", "replay",
+        "unfinished", "odd", "tokens_in", "tokens_out", "snapshots", "tables", "replay",
     ]  # fmt: skip
     assert world["run_id"] == str(FAILED)
     assert world["step"] == 4
@@ -136,6 +136,7 @@ def test_replay_as_json_is_one_documented_object(filled: str, capsys: Capture) -
     assert last["result"]["step"] == 4
     assert (world["tokens_in"], world["tokens_out"]) == (12, 3)
     assert world["snapshots"] == {"before": None, "after": None}
+    assert world["tables"] == []
     assert world["replay"]["rolled_back"] is True
 
 

@@ -4,11 +4,12 @@ import argparse
 from collections.abc import Iterator, Mapping
 
 from stepwell.app.present.figures import count
+from stepwell.commands import changes
 from stepwell.commands.output import brief, emit, line
 from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.commands.words import IN_DOUBT, NO_OUTPUT, flags, short_error, why
 from stepwell.core.address import parse_target
-from stepwell.core.past import Instant
+from stepwell.core.past import Instant, StepChanges
 from stepwell.core.state import path_text
 from stepwell.core.steps import RunHead
 from stepwell.core.world import MISSING, SHARED, Change, Moment, World
@@ -38,6 +39,12 @@ with --json, one object:
              so far, null where none are recorded
   snapshots  {"before", "after"}: what the database's snapshot was before the
              step's call and after it, as pg_snapshot writes it, or null
+  tables     what changed in each watched table between these two: a list of
+             {"schema", "name", "certainty", "why", "changes", "more"}; changes
+             is a list of {"key", "old", "new", "who", "pid", "mine"}: old and
+             new are rows, column to text, null for none; mine is whether the
+             agent's own connection wrote it, null where that is not known;
+             more counts the rows left out; null with --asked
   replay     {"isolation", "milliseconds", "steps", "state_steps", "ordered_by",
              "retries", "notes", "rolled_back"}: how this world was read
 """
@@ -62,10 +69,11 @@ def run(args: argparse.Namespace) -> int:
     with opened(target_of(args), address.run) as (head, replayer):
         world = replayer.at(step_at(head, replayer, place).number, moment)
         last = _answers(replayer, world)
+        tables = replayer.changes(world.number) if moment is Moment.AFTER else None
     if args.json:
-        emit(as_json(head, world, last))
+        emit(as_json(head, world, last, tables))
         return 0
-    for text in _lines(head, world, last):
+    for text in _lines(head, world, last, tables):
         line(text)
     return 0
 
@@ -98,7 +106,7 @@ def _error(text: str | None) -> str | None:
     return ": ".join(str(error[key]) for key in ("type", "message") if error.get(key) not in (None, ""))
 
 
-def as_json(head: RunHead, world: World, last: Answers) -> dict[str, object]:
+def as_json(head: RunHead, world: World, last: Answers, tables: StepChanges | None) -> dict[str, object]:
     """The documented shape of a world."""
     replay = world.replay
     running, unfinished = _under_way(head, world)
@@ -122,6 +130,7 @@ def as_json(head: RunHead, world: World, last: Answers) -> dict[str, object]:
         "tokens_in": world.tokens_in,
         "tokens_out": world.tokens_out,
         "snapshots": {"before": _snapshot(world.before), "after": _snapshot(world.after)},
+        "tables": changes.as_json(tables),
         "replay": {
             "isolation": replay.isolation,
             "milliseconds": round(replay.milliseconds, 1),
@@ -152,7 +161,7 @@ def _change(change: Change) -> dict[str, object]:
     return {"scope": change.scope, "path": path_text(change.path), **there}
 
 
-def _lines(head: RunHead, world: World, last: Answers) -> Iterator[str]:
+def _lines(head: RunHead, world: World, last: Answers, tables: StepChanges | None) -> Iterator[str]:
     step = world.step
     yield " ".join(part for part in (head.name, head.run_id.hex[:8], head.status, why(head)) if part)
     when = f", {world.clock.isoformat()}" if world.clock else ""
@@ -167,6 +176,9 @@ def _lines(head: RunHead, world: World, last: Answers) -> Iterator[str]:
         yield ""
         yield "changed by this step"
         yield from (f"  {path_text(c.path)}  {_short(c.old)} -> {_short(c.new)}" for c in world.changed)
+    if told := list(changes.lines(tables)):
+        yield ""
+        yield from told
     yield ""
     for row in last:
         for title, answer in (("last response", row["response"]), ("last result", row["result"])):
