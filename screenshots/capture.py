@@ -25,6 +25,7 @@ from stepwell.store.migrate import ensure_schema
 FOLDER = Path(__file__).parent
 PICTURES: tuple[tuple[str, str, tuple[int, int], str | None, Sequence[str]], ...] = (
     ("debugger", "stepwell @failed", (80, 24), "refund-triage", ("5", "g", "b", "n")),
+    ("past", "stepwell RUN:5", (80, 24), "refund-approval", ("5", "g", "t")),
     ("runs", "stepwell", (80, 24), None, ()),
     ("swarm", "stepwell RUN:13", (120, 36), "refund-swarm", ("1", "3", "g")),
 )

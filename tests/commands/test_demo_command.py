@@ -24,15 +24,16 @@ def test_it_records_once_unless_asked_again(dsn: str, capsys: Capture) -> None:
     assert stepwell(dsn, "demo", "--no-open") == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[2:]] == [
         "failed",
+        "failed",
         "ok",
         "died",
         "ok",
     ]
     assert stepwell(dsn, "demo", "--no-open") == 0
     assert "nothing to do" in capsys.readouterr().out
-    assert count_runs(dsn) == 4
+    assert count_runs(dsn) == 5
     assert stepwell(dsn, "demo", "--no-open", "--again") == 0
-    assert count_runs(dsn) == 8
+    assert count_runs(dsn) == 10
 
 
 def test_a_demo_that_was_interrupted_is_recorded_anew(

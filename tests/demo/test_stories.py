@@ -1,4 +1,4 @@
-"""The four runs of the demo are what README tells of them."""
+"""The runs of the demo are what README tells of them."""
 
 import json
 from collections.abc import Iterator
@@ -11,15 +11,9 @@ from stepwell.core.steps import Loop, RunHead
 from stepwell.core.world import Moment
 from stepwell.demo.agent import CHARACTERS_PER_TOKEN, TOOL_BUDGET
 from stepwell.replay import Replayer
-from stepwell.replay.runs import Runs
 from stepwell.replay.values import display
 from stepwell.store.connect import resolve
-
-
-def story(dsn: str, name: str) -> RunHead:
-    with closing(Runs(resolve(dsn))) as runs:
-        (head,) = [head for head in runs.page(10) if head.tags["story"] == name]
-    return head
+from tests.demo.stories import letters, story
 
 
 @pytest.fixture
@@ -31,10 +25,6 @@ def loop(demo_dsn: str) -> RunHead:
 def replayer(demo_dsn: str, loop: RunHead) -> Iterator[Replayer]:
     with closing(Replayer(resolve(demo_dsn), loop.run_id)) as replayer:
         yield replayer
-
-
-def letters(replayer: Replayer) -> str:
-    return "".join(step.type[0] for step in replayer.heads())
 
 
 def test_the_newest_run_loops_over_a_search_until_its_turns_are_up(loop: RunHead, replayer: Replayer) -> None:

@@ -19,7 +19,7 @@ _numbers = count(1)
 
 @pytest.fixture(scope="session")
 def recorded(server: str) -> Iterator[str]:
-    """Conninfo of a database with the demo's four runs, as the command records them."""
+    """Conninfo of a database with the demo's five runs, as the command records them."""
     conninfo = create_database(server)
     command = [*STEPWELL, "demo", "--no-open", "--dsn", conninfo]
     subprocess.run(command, check=True, capture_output=True, timeout=60)

@@ -36,7 +36,7 @@ def test_the_demo_opens_and_the_home_stays_closed(
         os.chown(terminal_folder, site.uid, site.uid)
     debugger = Terminal(terminal_folder, [python, "-m", "stepwell", "demo"], own, user=other)
     try:
-        debugger.wait_for("stepwell  4 runs", "> !failed", "newest first")
+        debugger.wait_for("stepwell  5 runs", "> !failed", "newest first")
         debugger.type("Enter")
         debugger.wait_for("1/52 2% after", "FAILED MaxTurns  loop 24 laps from 5")
         debugger.type("bnq")

@@ -7,6 +7,7 @@ from tests.e2e.terminal import Terminal
 RUNS = (
     r"   STATUS   NAME               RUN   STEPS  TOOK  STARTED  WHY",
     r"> !failed   refund-triage      \w{4}     52  *[\d.]+  \w+ .*  search_orders x24, M…",
+    r"  !failed   refund-approval    \w{4}      8  *[\d.]+  \w+ .*  RefundError: order.*",
     r"   ok       refund-swarm       \w{4}     19  *[\d.]+  \w+ .*  3 agents",
     r"  \?died     refund-triage      \w{4}     15 +\w+ .*  in doubt: send_email",
     r"   ok       refund-triage      \w{4}     12  *[\d.]+  \w+.*",
@@ -17,8 +18,8 @@ RUNS = (
 def test_the_loop_of_the_demo_is_found_with_the_keyboard(shell: Terminal) -> None:
     shell.line('stepwell demo --dsn "$DSN"')
     runs = shell.wait_for("loop  5-51 search_orders, same arguments, same result, 24 laps", "newest first")
-    assert runs[0].startswith("stepwell  4 runs")
-    for line, wanted in zip(runs[1:6], RUNS, strict=True):
+    assert runs[0].startswith("stepwell  5 runs")
+    for line, wanted in zip(runs[1:7], RUNS, strict=True):
         assert re.fullmatch(wanted, line), line
     assert runs[23] == "Enter open  / filter  f failed only  F follow  y copy id  ? keys  q quit"
     short = runs[2].split()[3]

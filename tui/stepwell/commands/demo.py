@@ -1,4 +1,4 @@
-"""`stepwell demo`: four runs of a small support-desk agent, recorded for real, to look at."""
+"""`stepwell demo`: five runs of a small support-desk agent, recorded for real, to look at."""
 
 import argparse
 import os
@@ -18,7 +18,8 @@ _CONFIGURED = ("DATABASE_URL", *LIBPQ_VARIABLES)
 JSON_HELP = """\
 The runs are recorded once; a second demo opens them again. They go into the
 embedded Postgres, whatever DATABASE_URL and libpq's variables say; into another
-database only where --dsn names it.
+database only where --dsn names it. One of them works on tables, which are
+watched: they are in a schema of their own, stepwell_demo.
 """
 
 

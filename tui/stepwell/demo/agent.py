@@ -44,14 +44,17 @@ def triage(
     run: stepwell.Run,
     ticket: str,
     tools: Mapping[str, Callable[..., Any]] = shop.TOOLS,
+    *,
+    system: str = SYSTEM,
+    complete: Callable[..., dict[str, Any]] = model.complete,
 ) -> str:
     """Work on one ticket until the model has nothing left to do; its last word.
 
-    Raises MaxTurnsError when that takes more than MAX_TURNS turns.
+    Raises MaxTurnsError when that takes more than MAX_TURNS turns, and what a tool raises.
     """
-    ask = Turns(model.complete)
+    ask = Turns(complete)
     messages: list[model.Message] = [
-        {"role": "system", "content": SYSTEM},
+        {"role": "system", "content": system},
         {"role": "user", "content": ticket},
     ]
     memory: dict[str, Any] = {}
@@ -81,6 +84,10 @@ def remember(memory: dict[str, Any], tool: str, arguments: Mapping[str, Any]) ->
     match tool:
         case "get_customer":
             memory.update(customer=arguments["customer"], plan=["find order", "refund"], tries=3)
+        case "read_order":
+            memory.update(order=arguments["order"], plan=["ask approval", "refund"])
+        case "ask_approval":
+            memory["plan"] = ["refund"]
         case "refund_order":
             memory["plan"] = ["tell customer"]
             memory["refunded"] = [*memory.get("refunded", ()), arguments["order"]]

@@ -1,4 +1,7 @@
-"""Records the demo's four runs, oldest first: one goes well, one dies, one is a swarm, one loops."""
+"""Records the demo's five runs, oldest first.
+
+One goes well, one dies, one is a swarm, one fails over a row that another program changed meanwhile, one loops.
+"""
 
 import asyncio
 import contextlib
@@ -8,8 +11,8 @@ from collections.abc import Callable
 from contextlib import closing
 
 import stepwell
-from stepwell.demo import agent, crash, swarm
-from stepwell.errors import RecordingError
+from stepwell.demo import agent, approval, crash, swarm, warehouse
+from stepwell.errors import DatabaseError, RecordingError
 from stepwell.store.connect import Target, connect, prepare
 from stepwell.store.tags import any_ended
 
@@ -21,20 +24,21 @@ LOOPING_TICKET = "My lamp from order 8841 arrived broken. Please refund it. (cus
 
 
 def record_demo(target: Target, *, again: bool = False, progress: Callable[[str], None]) -> bool:
-    """Record the four runs, unless they are there and `again` is not set; whether that was done.
+    """Record the five runs, unless they are there and `again` is not set; whether that was done.
 
-    The tables have to be there. `progress` is told, in a line, what is being done. Raises DatabaseError
-    and RecordingError.
+    The tables of Stepwell have to be there. `progress` is told, in a line, what is being done, and what cannot be.
+    Raises DatabaseError and RecordingError.
     """
     if not again and _is_there(target):
         return False
-    progress(f"recording four runs into {target.describe()}")
+    progress(f"recording five runs into {target.describe()}")
     with stepwell.Recorder(target.conninfo) as recorder:
         with recorder.run("refund-triage", tags=_tags("well")) as run:
             agent.triage(run, WELL_TICKET)
         record_crash(target)
         with recorder.run("refund-swarm", tags=_tags("swarm")) as run:
             asyncio.run(swarm.work(run))
+        record_approval(recorder, target, progress)
         # The run's own end: recorded as its error, and of no interest to the demo itself.
         with (
             contextlib.suppress(agent.MaxTurnsError),
@@ -68,3 +72,28 @@ def record_crash(target: Target) -> None:
         process.kill()
     if said != crash.HANGS:
         raise RecordingError("the demo's second process ended before it could be killed; see above")
+
+
+def record_approval(recorder: stepwell.Recorder, target: Target, progress: Callable[[str], None]) -> None:
+    """Record the agent that works on tables, while another process writes them; not where tables cannot be watched."""
+    with closing(warehouse.open_as(target, approval.NAME)) as connection:
+        try:
+            notes = warehouse.make_tables(connection)
+        except DatabaseError as problem:
+            progress(
+                f"{approval.NAME} is left out, for it needs tables of its own that are watched: {problem}"
+            )
+            return
+        for note in notes:
+            progress(note)
+        with warehouse.syncing(target) as sync:
+            desk = approval.Desk(connection, sync.hold)
+            with (
+                contextlib.suppress(approval.RefundError),
+                recorder.run(approval.NAME, tags=_tags("approval")) as run,
+            ):
+                own = run.named(connection=connection)
+                agent.triage(
+                    own, approval.TICKET, desk.tools, system=approval.SYSTEM, complete=approval.complete
+                )
+            sync.release()
