@@ -2,18 +2,22 @@
 --     psql -f sql/roles.sql
 -- then:  GRANT stepwell_recorder TO my_agent;  GRANT stepwell_debugger TO alice;  GRANT stepwell_pruner TO a_timer;
 -- Grants hold for the schema that comes first in the search_path.
+--
+-- Who owns tables that are to be watched (stepwell watch) becomes a member of one more, which shares with the others what
+-- watched tables have in common. Only a superuser, or the owner of the database who may make roles, can let them make the
+-- schemas for it:      GRANT stepwell_watcher TO the_owner_of_the_shop;
+-- Nobody is made a member of stepwell_log_writer: it owns the functions of the triggers, and may only add to the logs.
 
 DO $$
+DECLARE
+    made TEXT;
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'stepwell_recorder') THEN
-        CREATE ROLE stepwell_recorder NOLOGIN;
-    END IF;
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'stepwell_debugger') THEN
-        CREATE ROLE stepwell_debugger NOLOGIN;
-    END IF;
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'stepwell_pruner') THEN
-        CREATE ROLE stepwell_pruner NOLOGIN;
-    END IF;
+    FOREACH made IN ARRAY ARRAY['stepwell_recorder', 'stepwell_debugger', 'stepwell_pruner', 'stepwell_watcher',
+                                'stepwell_log_writer'] LOOP
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = made) THEN
+            EXECUTE format('CREATE ROLE %I NOLOGIN', made);
+        END IF;
+    END LOOP;
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO stepwell_recorder, stepwell_debugger, stepwell_pruner', current_schema());
     IF pg_get_serial_sequence('agent_steps', 'id') IS NOT NULL THEN -- a serial id takes its numbers in the name of who inserts
         EXECUTE format('GRANT USAGE ON SEQUENCE %s TO stepwell_recorder', pg_get_serial_sequence('agent_steps', 'id'));
@@ -25,3 +29,41 @@ GRANT SELECT ON stepwell_migrations TO stepwell_recorder;
 GRANT SELECT ON agent_steps, agent_steps_full, agent_runs, stepwell_migrations TO stepwell_debugger;
 GRANT SELECT, DELETE ON agent_steps, agent_runs TO stepwell_pruner;
 GRANT UPDATE (keep) ON agent_runs TO stepwell_pruner; -- to hold the row of a run while its steps are deleted, and to mark it
+
+DO $$
+DECLARE
+    former NAME;
+    what TEXT;
+BEGIN
+    IF NOT pg_has_role('stepwell_watcher', 'USAGE') THEN
+        GRANT stepwell_watcher TO CURRENT_USER;
+    END IF;
+    IF NOT pg_has_role('stepwell_watcher', 'stepwell_log_writer', 'USAGE') THEN
+        GRANT stepwell_log_writer TO stepwell_watcher;
+    END IF;
+    EXECUTE format('GRANT CREATE ON DATABASE %I TO stepwell_watcher', current_database());
+    IF to_regclass('stepwell_log.tables') IS NULL THEN
+        RETURN;
+    END IF;
+    -- Tables were watched before there was this role: what they share becomes its own, and who made it a member.
+    SELECT rolname INTO former FROM pg_namespace JOIN pg_roles ON pg_roles.oid = nspowner
+    WHERE nspname = 'stepwell_log' AND NOT rolsuper AND rolname <> 'stepwell_watcher';
+    IF former IS NOT NULL THEN
+        EXECUTE format('GRANT stepwell_watcher TO %I', former);
+    END IF;
+    FOR what IN
+        SELECT format('SCHEMA %I', nspname) FROM pg_namespace WHERE nspname = 'stepwell_log' OR nspname LIKE 'stepwell\_asof\_%'
+        UNION ALL
+        SELECT * FROM unnest(ARRAY['TABLE stepwell_log.tables', 'TABLE stepwell_log.shapes', 'TABLE stepwell_log.losses',
+                                   'SEQUENCE stepwell_log.position', 'FUNCTION stepwell_log.shape(OID)',
+                                   'FUNCTION stepwell_log.image(OID, OID, ANYELEMENT)',
+                                   'FUNCTION stepwell_log.lose(OID, TEXT)'])
+    LOOP
+        EXECUTE format('ALTER %s OWNER TO stepwell_watcher', what);
+    END LOOP;
+    GRANT UPDATE (pruned_to) ON stepwell_log.tables TO stepwell_pruner;
+    GRANT DELETE ON stepwell_log.losses, stepwell_log.shapes TO stepwell_pruner;
+    FOR what IN SELECT format('stepwell_log.t%s', id) FROM stepwell_log.tables LOOP
+        EXECUTE format('GRANT SELECT (ctid, xid), DELETE ON %s TO stepwell_pruner', what);
+    END LOOP;
+END $$;

@@ -55,6 +55,7 @@ def test_an_age_takes_all_that_ended_or_died_before(marked: str, capsys: pytest.
         "database": died["database"],
         "runs": 1,
         "steps": 1,
+        "log_entries": 0,
         "dry_run": False,
         "interrupted": False,
     }

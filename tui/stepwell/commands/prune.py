@@ -1,21 +1,25 @@
-"""`stepwell prune`: delete whole runs that are not worth keeping, or that are old."""
+"""`stepwell prune`: delete whole runs that are not worth keeping, or that are old, and what then nobody asks for."""
 
 import argparse
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from psycopg import Connection
 
 from stepwell.app.listing import short_ids
 from stepwell.app.present.figures import age as age_of
 from stepwell.app.present.figures import count as figure
 from stepwell.commands.output import LONGEST, Column, emit, line, note, table
 from stepwell.commands.session import target_of
-from stepwell.store import pruning
+from stepwell.store import pruning, pruning_logs
 from stepwell.store.connect import Target, connect
 from stepwell.store.pruning import Prunable, Pruned
 
-INTERRUPTED = 130
+WRONG, INTERRUPTED = 2, 130
 MOST_SHOWN = 20
 COLUMNS = (Column("RUN"), Column("NAME", elastic=True, most=LONGEST), Column("WHY"))
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -25,13 +29,29 @@ With it: all runs that ended or died so long ago, whatever their mark. Never a
 run that is alive, nor one of which nobody knows how it ended. At most 100 runs
 or 10,000 steps are deleted in one transaction; a longer run has one of its own.
 
+Then the logs of watched tables: what was removed from a table before the oldest
+run that is left began. Steps that ask for more read "pruned" from then on. With
+--dry-run, what the runs that are there now would leave.
+
 exit status: 0 done, also where there was nothing to delete; 2 refused; 130
 interrupted with Ctrl-C. What was deleted before stays deleted.
 
-with --json, one object: {"database", "runs", "steps", "dry_run",
+with --json, one object: {"database", "runs", "steps", "log_entries", "dry_run",
 "interrupted"}: how many are deleted, or would be; with --dry-run also
 "run_ids", those of all these runs, oldest first
 """
+
+
+@dataclass
+class Gone:
+    """What was deleted so far, or would be."""
+
+    runs: Pruned = field(default_factory=Pruned)
+    entries: int = 0
+    """Of the logs of watched tables."""
+
+    def __bool__(self) -> bool:
+        return bool(self.runs.runs or self.entries)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,26 +85,41 @@ def run(args: argparse.Namespace) -> int:
             would, runs = pruning.prunable(
                 connection, args.older_than, limit=None if args.json else MOST_SHOWN
             )
+            entries = sum(log.entries for log in pruning_logs.prunable_logs(connection))
             if not args.json:
                 _list(runs, would.runs, args.older_than)
-            return _tell(args, target, would, runs)
-        done = Pruned()
+            return _tell(args, target, Gone(would, entries), runs)
+        gone = Gone()
         try:
-            for pruned in pruning.prune(connection, args.older_than):
-                done += pruned
+            _prune(connection, args.older_than, gone)
         except KeyboardInterrupt:  # between two batches or within one, which is rolled back then
-            return _tell(args, target, done, interrupted=True)
+            return _tell(args, target, gone, interrupted=True)
         except Exception:  # whatever stops it, what is gone by then is told first
-            if done.runs:
-                note(f"deleted before that: {_words(done)}")
+            if gone:
+                note(f"deleted before that: {_words(gone)}")
             raise
-        return _tell(args, target, done)
+        status = _tell(args, target, gone)
+        for schema, name in pruning_logs.not_allowed(connection):
+            status = WRONG
+            note(
+                f"the log of {schema}.{name} stays as it is, for this role may not prune it: after sql/roles.sql,"
+                f" have its owner run stepwell watch {schema}.{name} again"
+            )
+        return status
+
+
+def _prune(connection: Connection[Any], older: timedelta | None, gone: Gone) -> None:
+    """Runs first: what they asked for in the logs is asked for by none then. Counts in `gone`."""
+    for pruned in pruning.prune(connection, older):
+        gone.runs += pruned
+    for log in pruning_logs.prune_logs(connection):
+        gone.entries += log.entries
 
 
 def _tell(
     args: argparse.Namespace,
     target: Target,
-    done: Pruned,
+    gone: Gone,
     would: Sequence[Prunable] = (),
     *,
     interrupted: bool = False,
@@ -92,15 +127,16 @@ def _tell(
     if args.json:
         told = {
             "database": target.describe(),
-            "runs": done.runs,
-            "steps": done.steps,
+            "runs": gone.runs.runs,
+            "steps": gone.runs.steps,
+            "log_entries": gone.entries,
             "dry_run": args.dry_run,
             "interrupted": interrupted,
         }
         emit({**told, "run_ids": [run.run_id for run in would]} if args.dry_run else told)
     else:
         did = "would delete" if args.dry_run else "interrupted; deleted" if interrupted else "deleted"
-        line(f"{target.describe()}: {did} {_words(done) if done.runs else 'nothing'}")
+        line(f"{target.describe()}: {did} {_words(gone) if gone else 'nothing'}")
     return INTERRUPTED if interrupted else 0
 
 
@@ -121,6 +157,13 @@ def _rows(runs: Sequence[Prunable], older: timedelta | None, now: datetime) -> I
         yield [ids[run.run_id], run.name or "", why]
 
 
-def _words(done: Pruned) -> str:
-    runs = "1 run" if done.runs == 1 else f"{figure(done.runs)} runs"
-    return f"{runs} with {'1 step' if done.steps == 1 else f'{figure(done.steps)} steps'}"
+def _words(gone: Gone) -> str:
+    return " and ".join(_counted(gone))
+
+
+def _counted(gone: Gone) -> Iterator[str]:
+    if (done := gone.runs).runs:
+        runs = "1 run" if done.runs == 1 else f"{figure(done.runs)} runs"
+        yield f"{runs} with {'1 step' if done.steps == 1 else f'{figure(done.steps)} steps'}"
+    if gone.entries:
+        yield "1 log entry" if gone.entries == 1 else f"{figure(gone.entries)} log entries"

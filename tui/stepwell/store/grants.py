@@ -43,8 +43,11 @@ def _there(script: Script, role: str) -> tuple[bool, bool, bool]:
 
 def _is_ready(script: Script, role: str) -> bool:
     there, may_use, may_make = _there(script, role)
+    if role in script.made:
+        return True
     if there or not may_make:
         return there and may_use
+    script.made.add(role)
     script.do(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
     script.do(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(role)))
     return True

@@ -15,7 +15,7 @@ class Script:
     def __init__(self, connection: Connection[Any]) -> None:
         self.connection = connection
         self.made: set[str] = set()
-        """The schemas that this script makes."""
+        """The roles and schemas that this script has made."""
 
     def do(self, statement: Statement, values: Mapping[str, Any] | None = None) -> None:
         """Raises what psycopg raises."""

@@ -1,0 +1,83 @@
+"""The watched tables: how large their logs are, and whether they are captured whole up to now."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from psycopg import Connection, sql
+from psycopg.rows import dict_row
+
+from stepwell.core.past import Instant, Verdict
+from stepwell.store.asof import survey
+from stepwell.store.bounded import glance
+from stepwell.store.capture import LOG
+from stepwell.store.queries import query
+from stepwell.store.watching import is_installed
+
+COUNTED_BYTES = 8 << 20
+"""The rows of a log up to this size are counted; of a larger one the server's own estimate is told."""
+TELLING = timedelta(hours=1)
+"""How long a log must have been counted until it tells what a day adds."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedTable:
+    """A table that is watched. Names are those under which it was watched last; sizes are in bytes."""
+
+    id: int
+    schema: str
+    name: str
+    since: datetime | None
+    rows: int
+    counted: bool
+    """Whether `rows` is exact, or what the server thinks."""
+    bytes: int
+    """With indexes."""
+    rows_a_day: float | None
+    """As far as the server has counted; None where that is too short a time."""
+    pruned_to: int | None
+    """What transactions before this one have removed is no longer told."""
+    now: Verdict
+    """How far it is captured up to this moment."""
+
+    @property
+    def bytes_a_day(self) -> float | None:
+        if self.rows_a_day is None or not self.rows:
+            return None
+        return self.rows_a_day * self.bytes / self.rows
+
+
+def read_watched_tables(connection: Connection[Any]) -> list[WatchedTable]:
+    """All that are watched in this database, in a read-only transaction of its own. Raises what psycopg raises."""
+    return glance(connection, _read) if is_installed(connection) else []
+
+
+def _read(connection: Connection[Any]) -> list[WatchedTable]:
+    instant = connection.execute("SELECT pg_current_snapshot()::text", prepare=False).fetchone()
+    assert instant is not None
+    worth = {each.id: each.table.verdict for each in survey(connection, Instant(instant[0]), None).standings}
+    with connection.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(query("list_watched"), prepare=False).fetchall()
+    return [_table(connection, row, worth[row["id"]]) for row in rows]
+
+
+def _table(connection: Connection[Any], row: dict[str, Any], now: Verdict) -> WatchedTable:
+    counted = row["readable"] and row["bytes"] <= COUNTED_BYTES
+    if counted:
+        statement = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(LOG, f"t{row['id']}"))
+        found = connection.execute(statement, prepare=False).fetchone()
+        assert found is not None
+        row["rows"] = found[0]
+    span = row["now"] - row["counted"] if row["counted"] else timedelta()
+    return WatchedTable(
+        id=row["id"],
+        schema=row["schema"],
+        name=row["name"],
+        since=row["since"],
+        rows=row["rows"],
+        counted=counted,
+        bytes=row["bytes"] + row["index_bytes"],
+        rows_a_day=row["added"] / (span / timedelta(days=1)) if span >= TELLING else None,
+        pruned_to=None if row["pruned_to"] is None else int(row["pruned_to"]),
+        now=now,
+    )
