@@ -61,6 +61,13 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
         "stepwell init --dsn postgresql://owner@db1/agents",
     ),
     (
+        "watch",
+        "log every change of tables, so that steps show them as they were",
+        "stepwell watch orders customers\n  stepwell watch 'shop.\"Odd Name\"' --dry-run",
+    ),
+    ("unwatch", "take out all that watching tables has made", "stepwell unwatch orders"),
+    ("watched", "list the watched tables and their logs", "stepwell watched\n  stepwell watched --json"),
+    (
         "prune",
         "delete runs that are not worth keeping, or old ones",
         "stepwell prune --dry-run\n  stepwell prune --older-than 30d",
