@@ -155,6 +155,8 @@ def take_out(script: Script, row: dict[str, Any]) -> None:
         )
     script.do(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(LOG, f"t{row['id']}")))
     for table in ("losses", "shapes", "tables"):
+        if script.connection.execute("SELECT to_regclass(%s)", (f"{LOG}.{table}",)).fetchone() == (None,):
+            continue  # somebody has dropped it, and the triggers have to go all the same
         script.do(
             sql.SQL("DELETE FROM {} WHERE relation = %(oid)s::oid::regclass").format(
                 sql.Identifier(LOG, table)
@@ -172,9 +174,9 @@ def clear(script: Script, shadow: str) -> None:
         script.do(sql.SQL("DROP SCHEMA {}").format(sql.Identifier(shadow)))
     if is_all_over:
         script.do(
-            "DROP TABLE stepwell_log.tables, stepwell_log.shapes, stepwell_log.losses;"
-            " DROP SEQUENCE stepwell_log.position;"
-            " DROP FUNCTION stepwell_log.shape(OID), stepwell_log.image(OID, OID, ANYELEMENT),"
+            "DROP TABLE IF EXISTS stepwell_log.tables, stepwell_log.shapes, stepwell_log.losses;"
+            " DROP SEQUENCE IF EXISTS stepwell_log.position;"
+            " DROP FUNCTION IF EXISTS stepwell_log.shape(OID), stepwell_log.image(OID, OID, ANYELEMENT),"
             " stepwell_log.lose(OID, TEXT);"
             " DROP SCHEMA stepwell_log"
         )
