@@ -284,6 +284,8 @@ def test_behind_a_pooler_the_next_client_finds_its_session_as_it_was(shop: str, 
 def test_on_a_standby_it_reads_too(standby: Standby, shop: str, server: str) -> None:
     if conninfo_to_dict(server)["host"] != conninfo_to_dict(standby.primary.conninfo("postgres"))["host"]:
         pytest.skip("the standby follows the temporary server only")
+    with psycopg.connect(shop) as connection:
+        connection.execute("SELECT pg_current_xact_id()")  # whose commit has the log sent, up to what readers wrote
     standby.catch_up()
     replica = make_conninfo(standby.replica.conninfo("postgres"), dbname=conninfo_to_dict(shop)["dbname"])
     with closing(Replayer(resolve(replica), RUN)) as replayer:

@@ -29,7 +29,7 @@ _REFUSED: tuple[tuple[str, str], ...] = (
         "acts over the network",
     ),
     (
-        r"pg_file_\w+|pg_stat_statements_reset\w*|pg_background_\w+|pg_prewarm|autoprewarm\w*",
+        r"pg_file_(write|sync|rename|unlink)|pg_stat_statements_reset\w*|pg_background_\w+|pg_prewarm|autoprewarm\w*",
         "acts on the server",
     ),
     (r"pg_buffercache_(evict|mark)\w*|heap_force_\w+|pg_truncate_visibility_map", "acts on the server"),
@@ -39,7 +39,7 @@ _REFUSED: tuple[tuple[str, str], ...] = (
         r"pg_(create|copy|drop|sync)_\w*replication_slots?|pg_replication_slot_\w+|pg_logical_slot_\w+",
         "moves a slot",
     ),
-    (r"pg_replication_origin_(?!oid$)\w+", "moves a replication origin"),
+    (r"pg_replication_origin_(?!oid$|status$)\w+", "moves a replication origin"),
     (r"pg_switch_wal|pg_create_restore_point|pg_backup_\w+|pg_promote", "acts on the server"),
     (
         r"pg_wal_replay_(pause|resume)|pg_reload_conf|pg_rotate_logfile\w*|pg_log_backend_\w+",
@@ -54,7 +54,7 @@ _REFUSED: tuple[tuple[str, str], ...] = (
         r"binary_upgrade_\w+|pg_nextoid|pg_import_system_collations|pg_stop_making_pinned_objects",
         "writes catalogs",
     ),
-    (r"pg_extension_config_dump|\w+_validator|\w+_inline_handler", "is for the server's own use"),
+    (r"pg_extension_config_dump|\w+_validator|\w+_(call|inline)_handler", "is for the server's own use"),
 )
 _HARMLESS = (
     r"random\w*|array_(sample|shuffle)|gen_random_uuid|uuidv[47]",
