@@ -29,7 +29,10 @@ class Roles:
 
 def ready_roles(script: Script) -> Roles:
     """The roles as they are; those that are missing are made where this role may make some."""
-    return Roles(_is_ready(script, WRITER), _is_ready(script, WATCHER), _there(script, PRUNER)[0])
+    roles = Roles(_is_ready(script, WRITER), _is_ready(script, WATCHER), _there(script, PRUNER)[0])
+    if roles.writer and roles.watcher and script.made & {WRITER, WATCHER}:
+        script.do(sql.SQL("GRANT {} TO {}").format(sql.Identifier(WRITER), sql.Identifier(WATCHER)))
+    return roles
 
 
 def _there(script: Script, role: str) -> tuple[bool, bool, bool]:

@@ -1,0 +1,206 @@
+"""Who may watch, and who may see the past: owners beside one another, and of the past no more than of the table."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from stepwell.core.past import Certainty
+from stepwell.errors import DatabaseError
+from stepwell.store.watching import unwatch, watch
+from tests.store.test_roles import grant_roles
+from tests.store.watching import Connection, instant, past
+
+REFUSED = psycopg.errors.InsufficientPrivilege
+TABLE = "CREATE TABLE {} (id int PRIMARY KEY, name text, secret text); INSERT INTO {} VALUES (1, 'lamp', 'x')"
+Login = Callable[[str], Connection]
+
+
+@pytest.fixture
+def admin(dsn: str) -> Iterator[Connection]:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def login(admin: Connection, dsn: str) -> Iterator[Login]:
+    """Makes somebody who may log in, with a schema of their own, and connects as them."""
+    made: list[sql.Identifier] = []
+    with ExitStack() as stack:
+
+        def connect(name: str) -> Connection:
+            role = sql.Identifier(f"stepwell_test_{name}")
+            with suppress(psycopg.errors.UndefinedObject):
+                admin.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(role))
+            admin.execute(sql.SQL("CREATE ROLE {0} LOGIN PASSWORD 'it'").format(role))
+            admin.execute(sql.SQL("CREATE SCHEMA {} AUTHORIZATION {}").format(sql.Identifier(name), role))
+            made.append(role)
+            conninfo = make_conninfo(dsn, user=f"stepwell_test_{name}", password="it")
+            connection = stack.enter_context(psycopg.connect(conninfo, autocommit=True))
+            connection.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(name)))
+            return connection
+
+        yield connect
+    for role in made:
+        admin.execute(sql.SQL("DROP OWNED BY {0} CASCADE; DROP ROLE {0}").format(role))
+
+
+def may_create(admin: Connection, role: str) -> None:
+    database = sql.Identifier(admin.info.dbname)
+    admin.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO {}").format(database, sql.Identifier(role)))
+
+
+def test_a_table_that_a_superuser_has_watched_is_its_owners_to_look_back_at(
+    admin: Connection, login: Login
+) -> None:
+    alice = login("alice")
+    alice.execute(TABLE.format("orders", "orders"))
+    assert watch(admin, "alice.orders").notes == ()
+    owners = admin.execute(
+        "SELECT DISTINCT tableowner FROM pg_tables WHERE tablename ~ '^t[0-9]+$' AND schemaname = 'stepwell_log'"
+        " UNION ALL SELECT pg_get_userbyid(proowner) FROM pg_proc WHERE proname ~ '^t[0-9]+_' ORDER BY 1"
+    ).fetchall()
+    assert owners == [("stepwell_log_writer",), ("stepwell_test_alice",), ("stepwell_test_alice",)]
+    then = instant(alice)
+    alice.execute("DELETE FROM orders")
+    assert past(alice, then, "orders", "name") == (Certainty.EXACT, "", [("lamp",)])
+    alice.execute("TRUNCATE orders")
+    assert past(alice, then, "orders", "name") == (Certainty.EXACT, "", [("lamp",)])
+    with pytest.raises(DatabaseError, match="GRANT stepwell_watcher TO stepwell_test_alice"):
+        unwatch(alice, "orders")
+    admin.execute("GRANT stepwell_watcher TO stepwell_test_alice")
+    assert watch(alice, "orders").again
+    unwatch(alice, "orders")
+
+
+def test_an_owner_who_may_make_schemas_needs_nobody(admin: Connection, login: Login) -> None:
+    alice = login("alice")
+    may_create(admin, "stepwell_test_alice")
+    alice.execute(TABLE.format("orders", "orders"))
+    watch(alice, "orders")
+    then = instant(alice)
+    alice.execute("DELETE FROM orders")
+    assert past(alice, then, "orders", "name") == (Certainty.EXACT, "", [("lamp",)])
+    watch(alice, "orders")
+    unwatch(alice, "orders")
+    assert admin.execute("SELECT count(*) FROM pg_namespace WHERE nspname ~ '^stepwell'").fetchone() == (0,)
+
+
+def test_an_owner_who_may_not_is_told_in_one_line_what_helps(admin: Connection, login: Login) -> None:
+    bob = login("bob")
+    bob.execute(TABLE.format("orders", "orders"))
+    with pytest.raises(
+        DatabaseError, match=r"^stepwell_test_bob may not .* run sql/roles.sql, and then GRANT"
+    ):
+        watch(bob, "orders")
+    assert admin.execute("SELECT to_regnamespace('stepwell_log')").fetchone() == (None,)
+
+
+def test_only_the_owner_of_a_table_may_have_it_watched(admin: Connection, login: Login) -> None:
+    login("alice").execute(TABLE.format("orders", "orders"))
+    bob = login("bob")
+    admin.execute(
+        "GRANT USAGE ON SCHEMA alice TO stepwell_test_bob; GRANT ALL ON alice.orders TO stepwell_test_bob"
+    )
+    with pytest.raises(DatabaseError, match=r"only its owner may .* run this as stepwell_test_alice"):
+        watch(bob, "alice.orders")
+
+
+def test_owners_have_their_tables_watched_beside_one_another(
+    admin: Connection, login: Login, dsn: str
+) -> None:
+    alice, bob = login("alice"), login("bob")
+    may_create(admin, "stepwell_test_alice")
+    alice.execute(TABLE.format("orders", "orders"))
+    bob.execute(TABLE.format("goods", "goods"))
+    watch(alice, "orders")
+    with pytest.raises(DatabaseError, match="GRANT stepwell_watcher TO stepwell_test_bob"):
+        watch(bob, "goods")
+    with psycopg.connect(dsn) as schema:
+        schema.execute("CREATE TABLE agent_steps (id bigint); CREATE TABLE agent_runs (keep text)")
+        schema.execute("CREATE TABLE stepwell_migrations (); CREATE VIEW agent_steps_full AS SELECT 1 AS a")
+    grant_roles(dsn)
+    admin.execute("GRANT stepwell_watcher TO stepwell_test_bob")
+    watch(bob, "goods")
+    watch(alice, "orders")  # whose the shared part was is a member by now
+    then = instant(alice)
+    for owner, name in ((alice, "orders"), (bob, "goods")):
+        owner.execute(f"DELETE FROM {name}")
+        assert past(owner, then, name, "name") == (Certainty.EXACT, "", [("lamp",)])
+    with pytest.raises(REFUSED):
+        bob.execute("SELECT * FROM stepwell_log.t1")
+    unwatch(bob, "goods")
+    unwatch(alice, "orders")
+    assert admin.execute("SELECT to_regnamespace('stepwell_log')").fetchone() == (None,)
+
+
+@pytest.fixture
+def shop(admin: Connection) -> str:
+    """A watched table whose one row is gone; the name of its log."""
+    admin.execute(TABLE.format("orders", "orders"))
+    return "stepwell_log.t1"
+
+
+def test_who_may_read_the_table_may_read_its_past_and_nobody_else(
+    admin: Connection, login: Login, shop: str
+) -> None:
+    reader, other = login("reader"), login("other")
+    admin.execute("GRANT SELECT ON orders TO stepwell_test_reader")
+    watch(admin, "orders")
+    then = instant(admin)
+    admin.execute("DELETE FROM orders; INSERT INTO orders VALUES (2, 'desk', 'y')")
+    assert past(reader, then, "orders", "name") == (Certainty.EXACT, "", [("lamp",)])
+    for statement in (
+        f"SELECT * FROM {shop}",
+        "SELECT * FROM orders",
+        "SELECT * FROM stepwell_asof_t1.orders",
+    ):
+        with pytest.raises(REFUSED):
+            other.execute(statement)
+    for statement in (
+        f"DELETE FROM {shop}",
+        "DELETE FROM stepwell_log.tables",
+        "SELECT stepwell_log.lose(1, '')",
+    ):
+        with pytest.raises(REFUSED):
+            reader.execute(statement)
+
+
+def test_who_may_read_some_columns_sees_no_other_of_the_past(
+    admin: Connection, login: Login, shop: str
+) -> None:
+    reader = login("reader")
+    admin.execute("GRANT SELECT (id, name) ON orders TO stepwell_test_reader")
+    watch(admin, "orders")
+    admin.execute("DELETE FROM orders")
+    for statement in (
+        f"SELECT a3 FROM {shop}",
+        f"SELECT image FROM {shop}",
+        "SELECT secret FROM stepwell_asof_t1.orders",
+        "SELECT secret FROM stepwell_asof_t1.orders()",
+    ):
+        with pytest.raises(REFUSED):
+            reader.execute(statement)
+
+
+def test_a_right_that_was_given_or_taken_later_is_followed_when_it_is_watched_again(
+    admin: Connection, login: Login, shop: str
+) -> None:
+    first, second = login("first"), login("second")
+    admin.execute("GRANT SELECT ON orders TO stepwell_test_first")
+    watch(admin, "orders")
+    then = instant(admin)
+    admin.execute("DELETE FROM orders; INSERT INTO orders VALUES (2, 'desk', 'y')")
+    admin.execute(
+        "REVOKE SELECT ON orders FROM stepwell_test_first; GRANT SELECT ON orders TO stepwell_test_second"
+    )
+    certainty, why, rows = past(second, then, "orders", "name")
+    assert (certainty, rows) == (Certainty.UNKNOWN, [("desk",)])
+    assert "may not read its log" in why
+    watch(admin, "orders")
+    assert past(second, then, "orders", "name") == (Certainty.EXACT, "", [("lamp",)])
+    with pytest.raises(REFUSED):
+        first.execute(f"SELECT * FROM {shop}")
