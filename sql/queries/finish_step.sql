@@ -14,18 +14,7 @@ SET output = %(output)b::text::jsonb, output_exact = %(output_exact)b::text::jso
     finished_at = %(finished_at)b::timestamptz, finished_order = run.finished, started_before = run.steps,
     tokens_in = %(tokens_in)b::int8, tokens_out = %(tokens_out)b::int8, finish_reason = %(finish_reason)b::text,
     call_hash = %(call_hash)b::int8,
-    snapshot_after = CASE WHEN own IS NOT NULL THEN (own ->> 'snapshot')::pg_snapshot
-                          WHEN %(seen)b::text IS NULL OR %(seen)b <> '' THEN pg_current_snapshot() END,
-    own_after = (own ->> 'own')::xid8, position_after = (own ->> 'position')::int8,
-    backend = CASE WHEN own IS NULL OR backend = (own ->> 'backend')::int THEN backend
-                   WHEN backend IS NULL THEN (own ->> 'backend')::int END
+    snapshot_after = CASE WHEN %(now)b::bool THEN pg_current_snapshot() END
 FROM run
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN %(seen)b <> '' THEN
-                CASE WHEN %(seen)b::jsonb ->> 'server'
-                          = concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
-                                      hashtextextended(current_database(), 0))
-                     THEN %(seen)b::jsonb END END AS own
-) AS look
 WHERE s.run_id = %(run_id)b AND s.step_number = %(step_number)b
 RETURNING s.run_id, s.step_number, CASE WHEN %(lazily)b::bool THEN set_config('synchronous_commit', 'off', true) END

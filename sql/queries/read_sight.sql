@@ -7,8 +7,8 @@ SELECT pg_catalog.pg_backend_pid(),
                'server', pg_catalog.concat_ws(
                    ' ', extract(epoch FROM pg_catalog.pg_postmaster_start_time()),
                    pg_catalog.hashtextextended(pg_catalog.current_database(), 0)),
-               'snapshot', pg_catalog.pg_current_snapshot()::pg_catalog.text,
-               'own', log.own, 'position', log.position, 'backend', pg_catalog.pg_backend_pid())::pg_catalog.text END
+               'snapshot_before', pg_catalog.pg_current_snapshot()::pg_catalog.text,
+               'own_before', log.own, 'position_before', log.position, 'backend', pg_catalog.pg_backend_pid())::pg_catalog.text END
 FROM (
     SELECT own,
            CASE WHEN own IS NULL OR sequence IS NULL THEN 0

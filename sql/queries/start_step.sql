@@ -9,18 +9,9 @@ WITH run AS (
     RETURNING steps, finished
 )
 INSERT INTO agent_steps (run_id, step_number, step_type, agent, name, parent_step, seed, started_at, input, input_exact,
-                         finished_before, snapshot_before, own_before, position_before, backend)
+                         finished_before, snapshot_before)
 SELECT %(run_id)b, steps, %(step_type)b::text, %(agent)b, %(name)b::text, %(parent_step)b::int8, %(seed)b::int8,
        %(started_at)b::timestamptz, %(input)b::text::jsonb, %(input_exact)b::text::jsonb, finished,
-       CASE WHEN own IS NOT NULL THEN (own ->> 'snapshot')::pg_snapshot
-            WHEN %(seen)b::text IS NULL OR %(seen)b <> '' THEN pg_current_snapshot() END,
-       (own ->> 'own')::xid8, (own ->> 'position')::int8, (own ->> 'backend')::int
+       CASE WHEN %(now)b::bool THEN pg_current_snapshot() END
 FROM run
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN %(seen)b <> '' THEN
-                CASE WHEN %(seen)b::jsonb ->> 'server'
-                          = concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
-                                      hashtextextended(current_database(), 0))
-                     THEN %(seen)b::jsonb END END AS own
-) AS look
 RETURNING run_id, step_number

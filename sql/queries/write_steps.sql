@@ -6,8 +6,9 @@
 -- A run that is not there gets nothing, nor does one that has more steps than `known`. Returns the place of each of the
 -- others, and how many steps it had. Divides by zero, and so writes nothing at all, where a step that was to finish is
 -- not there or is finished already: such steps have to be sent one by one. `lazily`: without waiting for the disk.
--- `seen` is what read_sight.sql gave on the agent's own connection; it counts if that leads to this very server and
--- database. Else the snapshot is that of this statement; or none, where `seen` is empty: the moment has passed.
+-- `seen` is what read_sight.sql gave on the agent's own connection, under the names of columns (those of before its call
+-- also for after it); it counts if that leads to this very server and database. Else the snapshot is that of this
+-- statement; or none, where `seen` is empty: the moment has passed.
 WITH run AS (
     UPDATE agent_runs AS r
     SET steps = r.steps + share.begun,
@@ -27,8 +28,7 @@ WITH run AS (
               r.finished - share.done - share.begun_done AS finished
 ), base AS MATERIALIZED ( -- arrays, so that a step finds what it needs at once
     SELECT array_agg(place) AS places, array_agg(run_id) AS run_ids, array_agg(done) AS done, array_agg(steps) AS steps,
-           array_agg(finished) AS finished, pg_current_snapshot() AS snapshot,
-           concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), hashtextextended(current_database(), 0)) AS server
+           array_agg(finished) AS finished, pg_current_snapshot() AS snapshot
     FROM run
 ), ended AS (
     UPDATE agent_steps AS s
@@ -36,11 +36,9 @@ WITH run AS (
         finished_at = done.finished_at, finished_order = base.finished[at] + done.nth, started_before = base.steps[at],
         tokens_in = done.tokens_in, tokens_out = done.tokens_out, finish_reason = done.finish_reason,
         call_hash = done.call_hash,
-        snapshot_after = CASE WHEN own IS NOT NULL THEN (own ->> 'snapshot')::pg_snapshot
-                              WHEN seen IS NULL OR seen <> '' THEN base.snapshot END,
-        own_after = (own ->> 'own')::xid8, position_after = (own ->> 'position')::int8,
-        backend = CASE WHEN own IS NULL OR backend = (own ->> 'backend')::int THEN backend
-                       WHEN backend IS NULL THEN (own ->> 'backend')::int END
+        snapshot_after = coalesce((own).snapshot_before, CASE WHEN seen = '' THEN NULL ELSE base.snapshot END),
+        own_after = (own).own_before, position_after = (own).position_before,
+        backend = CASE WHEN coalesce(s.backend = (own).backend, true) THEN coalesce(s.backend, (own).backend) END
     FROM base
     CROSS JOIN unnest(%(done_run)s::int8[], %(done_nth)s::int8[], %(done_run_id)s::uuid[], %(done_step_number)s::int8[],
                       %(done_output)s::text[], %(done_output_exact)s::text[], %(done_error)s::text[],
@@ -51,7 +49,10 @@ WITH run AS (
     CROSS JOIN LATERAL (
         SELECT array_position(base.places, done.run) AS at,
                CASE WHEN seen <> '' THEN
-                    CASE WHEN seen::jsonb ->> 'server' = base.server THEN seen::jsonb END END AS own
+                    CASE WHEN seen::jsonb ->> 'server'
+                              = concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
+                                          hashtextextended(current_database(), 0))
+                         THEN jsonb_populate_record(NULL::agent_steps, seen::jsonb) END END AS own
         OFFSET 0
     ) AS found
     WHERE s.run_id = done.run_id AND s.step_number = done.step_number AND s.finished_at IS NULL AND at IS NOT NULL
@@ -68,7 +69,7 @@ WITH run AS (
            CASE WHEN output IS NOT NULL THEN base.finished[at] + base.done[at] + nth_done END,
            CASE WHEN output IS NOT NULL THEN base.steps[at] + nth END,
            taken.snapshot, CASE WHEN output IS NOT NULL THEN taken.snapshot END,
-           (own ->> 'own')::xid8, (own ->> 'position')::int8, (own ->> 'backend')::int
+           (own).own_before, (own).position_before, (own).backend
     FROM base
     CROSS JOIN unnest(%(run)s::int8[], %(nth)s::int8[], %(nth_done)s::int8[], %(step_type)s::text[], %(agent)s::text[],
                       %(name)s::text[], %(parent_step)s::int8[], %(seed)s::int8[], %(started_at)s::timestamptz[],
@@ -80,12 +81,14 @@ WITH run AS (
     CROSS JOIN LATERAL (
         SELECT array_position(base.places, step.run) AS at,
                CASE WHEN seen <> '' THEN
-                    CASE WHEN seen::jsonb ->> 'server' = base.server THEN seen::jsonb END END AS own
+                    CASE WHEN seen::jsonb ->> 'server'
+                              = concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
+                                          hashtextextended(current_database(), 0))
+                         THEN jsonb_populate_record(NULL::agent_steps, seen::jsonb) END END AS own
         OFFSET 0
     ) AS found
     CROSS JOIN LATERAL (
-        SELECT CASE WHEN own IS NOT NULL THEN (own ->> 'snapshot')::pg_snapshot
-                    WHEN seen IS NULL OR seen <> '' THEN base.snapshot END AS snapshot
+        SELECT coalesce((own).snapshot_before, CASE WHEN seen = '' THEN NULL ELSE base.snapshot END) AS snapshot
     ) AS taken
     WHERE at IS NOT NULL
 )

@@ -4,11 +4,13 @@ Each function is one round trip and, on the autocommit connection that they are 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from psycopg import Connection, Cursor
+from psycopg.errors import DivisionByZero
 from psycopg.types.numeric import Int8
 
 from stepwell.core.liveness import lock_key
@@ -17,7 +19,7 @@ from stepwell.store.batch import WRITE_STEPS, Batch
 from stepwell.store.columns import check_columns
 from stepwell.store.origins import columns_of, learn_origin
 from stepwell.store.pooled import SETTINGS, is_pooled, send_whole, transient
-from stepwell.store.prepared import BOOL, INT8, TEXT, Prepared
+from stepwell.store.prepared import BOOL, INT8, Prepared
 from stepwell.store.queries import query
 from stepwell.store.rows import FINISH_KINDS, START_KINDS, Finish, Start
 
@@ -27,12 +29,12 @@ SPOOL_LOCK_TIMEOUT = "5s"
 """The same where what the database does not take goes to a file."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# So many columns, `known` and `seen` has a step that begins without an outcome and whose input is whole.
+# So many columns, and `known`, has a step that begins without an outcome and whose input is whole.
 _PLAIN: Final = 9
 _START = Prepared(
-    "start_step", (*Start._fields[:_PLAIN], "known", "seen"), (*START_KINDS[:_PLAIN], INT8, TEXT)
+    "start_step", (*Start._fields[:_PLAIN], "known", "now"), (*START_KINDS[:_PLAIN], INT8, BOOL)
 )
-_FINISH = Prepared("finish_step", (*Finish._fields, "lazily"), (*FINISH_KINDS, BOOL))
+_FINISH = Prepared("finish_step", (*Finish._fields[:-1], "lazily", "now"), (*FINISH_KINDS[:-1], BOOL, BOOL))
 
 
 def prepare(connection: Connection[Any], *, durable: bool, lock_timeout: str = LOCK_TIMEOUT) -> None:
@@ -65,9 +67,9 @@ def prepare(connection: Connection[Any], *, durable: bool, lock_timeout: str = L
 
 def start_step(connection: Connection[Any], row: Start, sent: Callable[[], None] | None = None) -> int | None:
     """Begin one step. Returns its number, None where it was not written."""
-    if row.output is not None or row.input_base is not None:
+    if row.output is not None or row.input_base is not None or row.seen:
         return write_steps(connection, [], [row], sent)[1][0]
-    result = _START.run(connection, (*row[:_PLAIN], row.known, row.seen), sent)
+    result = _START.run(connection, (*row[:_PLAIN], row.known, row.seen is None), sent)
     return _int(result.get_value(0, 1)) if result.ntuples else None
 
 
@@ -78,7 +80,11 @@ def finish_step(
 
     `lazily`: without waiting for the server's disk.
     """
-    return _FINISH.run(connection, (*row, lazily), sent).ntuples == 1
+    if row.seen:
+        with suppress(DivisionByZero):  # it has its outcome already, or is not there
+            return write_steps(connection, [row], [], sent, lazily=lazily)[0][0]
+        return False
+    return _FINISH.run(connection, (*row[:-1], lazily, row.seen is None), sent).ntuples == 1
 
 
 def write_steps(
