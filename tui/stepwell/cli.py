@@ -74,7 +74,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "demo",
-        "record four example runs and open them",
+        "record five example runs and open them",
         "stepwell demo\n  stepwell demo --no-open --dsn scratch",
     ),
 )
