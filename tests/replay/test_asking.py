@@ -15,58 +15,23 @@ from stepwell.errors import DatabaseError, NotFoundError, StatementError
 from stepwell.replay import Replayer
 from stepwell.store import asking
 from stepwell.store.connect import resolve
-from stepwell.store.watching import watch
 from tests.conftest import Standby, create_database, drop_database
 from tests.pooler import pooler
 from tests.replay.rows import RUN, add_step, bare_table
+from tests.replay.shop import open_shop
 from tests.store.conftest import wait_until
 
 EXACT = Verdict(Certainty.EXACT)
 SLEEPER = "FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
-SHOP = """
-CREATE TABLE orders (id int PRIMARY KEY, note text);
-INSERT INTO orders SELECT n, 'note ' || n FROM generate_series(1, 1200) AS n;
-CREATE TABLE parts (id int PRIMARY KEY) PARTITION BY RANGE (id);
-CREATE TABLE few_parts PARTITION OF parts FOR VALUES FROM (0) TO (10);
-CREATE TABLE many_parts PARTITION OF parts FOR VALUES FROM (10) TO (100);
-INSERT INTO parts VALUES (1), (11);
-CREATE VIEW notes AS SELECT note FROM orders;
-CREATE MATERIALIZED VIEW summary AS SELECT count(*) FROM orders;
-CREATE FUNCTION newest() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN max(id) FROM public.orders; END $$;
-CREATE SCHEMA "Back Room";
-CREATE TABLE "Back Room"."Till" (id int);
-"""
 
 
 @pytest.fixture(scope="module")
 def shop(server: str, schema_template: str) -> Iterator[str]:
     """Conninfo of a shop: during step 1 its orders were changed, step 2 had begun before that and never ended."""
     dsn = create_database(server, schema_template)
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute(SHOP)
-        for name in ("orders", "parts"):
-            watch(connection, name)
-        before = snapshot(connection)
-        connection.execute("UPDATE orders SET note = 'new' WHERE id <= 2")
-        connection.execute("UPDATE parts SET id = id + 1")
-        after = snapshot(connection)
-        add_step(dsn, 1, "tool_call", output=1, snapshot_before=before, snapshot_after=after)
-        add_step(dsn, 2, "tool_call", snapshot_before=before)
-        add_step(dsn, 3, "tool_call", output=1)
-        connection.execute(
-            "INSERT INTO agent_runs (run_id, name, status, steps, finished, system_identifier, timeline)"
-            " SELECT %s, 'shop', 'ok', 3, 2, system_identifier, timeline_id"
-            " FROM pg_control_system(), pg_control_checkpoint()",
-            [RUN],
-        )
+    open_shop(dsn)
     yield dsn
     drop_database(server, dsn)
-
-
-def snapshot(connection: psycopg.Connection) -> str:
-    row = connection.execute("SELECT pg_current_snapshot()::text").fetchone()
-    assert row is not None
-    return str(row[0])
 
 
 @pytest.fixture
@@ -285,7 +250,9 @@ def test_on_a_standby_it_reads_too(standby: Standby, shop: str, server: str) -> 
     if conninfo_to_dict(server)["host"] != conninfo_to_dict(standby.primary.conninfo("postgres"))["host"]:
         pytest.skip("the standby follows the temporary server only")
     with psycopg.connect(shop) as connection:
-        connection.execute("SELECT pg_current_xact_id()")  # whose commit has the log sent, up to what readers wrote
+        connection.execute(
+            "SELECT pg_current_xact_id()"
+        )  # whose commit has the log sent, up to what readers wrote
     standby.catch_up()
     replica = make_conninfo(standby.replica.conninfo("postgres"), dbname=conninfo_to_dict(shop)["dbname"])
     with closing(Replayer(resolve(replica), RUN)) as replayer:
