@@ -124,15 +124,17 @@ def test_the_statement_may_stand_in_a_file_or_come_in(
 
 
 def test_the_watched_tables_and_their_columns_can_be_listed(shop: str, capsys: Out) -> None:
-    out, _ = printed(capsys, shop, "7f3a:1", "\\d")
+    assert stepwell(shop, "sql", "7f3a:1", "\\d") == 0
+    out, beside = capsys.readouterr()
+    assert beside == ""
     assert out.splitlines() == [
         "table          key  certainty  why",
         "public.orders  id   exact",
         "public.parts   id   exact",
     ]
-    out, beside = printed(capsys, shop, "7f3a:1", "\\d orders")
+    out, lines = printed(capsys, shop, "7f3a:1", "\\d orders")
     assert out.splitlines() == ["column  type     key", "id      integer  key", "note    text"]
-    assert beside == ["as of 7f3a:1 after, exact"]
+    assert lines == ["as of 7f3a:1 after, exact"]
 
 
 def test_what_runs_here_can_be_asked_without_a_database(capsys: Out) -> None:

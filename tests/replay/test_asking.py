@@ -179,6 +179,15 @@ def test_each_statement_has_a_session_of_its_own_that_ends_with_it(shop: str, re
         wait_until(lambda: other.execute(ours).fetchall() == [])
 
 
+def test_the_session_itself_refuses_writes_unless_a_pooler_lends_it(
+    shop: str, replayer: Replayer, short_folder: Path
+) -> None:
+    shown = "SHOW default_transaction_read_only"
+    assert replayer.query(1, Moment.AFTER, shown).rows.rows == (("on",),)
+    with pooler(shop, short_folder) as pooled, closing(Replayer(resolve(pooled), RUN)) as other:
+        assert other.query(1, Moment.AFTER, shown).rows.rows == (("off",),)
+
+
 def test_a_string_ends_where_stepwell_reads_its_end_whatever_the_role_has_set(shop: str) -> None:
     """Or what is taken for a part of the string would be run."""
     lax = make_conninfo(shop, options="-c standard_conforming_strings=off -c quote_all_identifiers=on")

@@ -96,8 +96,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         emit({"address": str(place), "moment": moment.value, **as_json(answer)})
         return 0
-    for told in _marks(answer, f"{address.run}:{number} {moment.value}", number):
-        note(told)
+    if text.strip() != "\\d":
+        for told in _marks(answer, f"{address.run}:{number} {moment.value}", number):
+            note(told)
     if args.csv:
         for row in grid.as_csv(answer.rows):
             sys.stdout.write(row)

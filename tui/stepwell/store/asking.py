@@ -4,6 +4,8 @@ cursor.
 Over the extended protocol, which takes one statement: `COMMIT; UPDATE …` is refused as a whole.
 """
 
+import time
+
 from psycopg import Connection, errors, generators
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, Format
@@ -19,6 +21,8 @@ PIECE = 100
 PIECE_BYTES = 4_000_000
 MOST_BYTES = 256_000_000
 """How much of an answer is taken in; what is more than that is refused, or left out where a limit is given."""
+MOST_SECONDS = 60
+"""How long it may take to be fetched: meanwhile nothing that it can see is cleared away, and no table of it altered."""
 Row = tuple[str | None, ...]
 ONES_OWN = (
     errors.QueryCanceled,
@@ -51,6 +55,7 @@ def _fetched(
     """From the cursor, in pieces, so that no more is in memory than what is kept; and whether there is more."""
     found: list[Row] = []
     size, piece = 0, PIECE
+    over = time.monotonic() + MOST_SECONDS
     while True:
         wanted = piece if limit is None else min(piece, limit + 1 - len(found))
         result = send(connection, statement, f'FETCH {wanted} FROM "{CURSOR}"')
@@ -67,6 +72,8 @@ def _fetched(
             raise StatementError(
                 f"the answer is longer than {MOST_BYTES:,} characters: ask for less, or give a limit"
             )
+        if time.monotonic() > over:
+            raise StatementError(f"reading took longer than {MOST_SECONDS} s: ask for less, or give a limit")
         piece = max(1, min(10_000, PIECE_BYTES * len(found) // max(size, 1)))
 
 

@@ -1,6 +1,7 @@
 """Connections: opened alike for the command line, the app and the recorder, and refused in one line.
 
-No startup option of ours but the application name and the encoding, so that transaction poolers will do.
+No startup option of ours but the application name and the encoding, so that transaction poolers will do; where one more
+is asked for, it is left out behind a pooler that refuses it.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ from stepwell.store.target import Target, resolve
 if TYPE_CHECKING:
     from stepwell.store.embedded import Embedded
 
-__all__ = ["Target", "connect", "hang_up", "is_standby", "keep_from_writing", "prepare", "resolve"]
+__all__ = ["Target", "connect", "hang_up", "is_standby", "prepare", "resolve"]
 
 OLDEST = 150000
 """The oldest server, as libpq numbers versions."""
@@ -31,6 +32,8 @@ LIVENESS = {
     "tcp_user_timeout": 20_000,
 }
 """By when a broken network is noticed, where the user set nothing: in about half a minute, not in hours."""
+
+GUARD = "-c default_transaction_read_only=on"
 
 # Ordered: the first that the server's words contain is taken.
 _REMEDIES = (
@@ -55,17 +58,18 @@ _held: dict[str, "Embedded"] = {}
 
 
 def connect(
-    target: Target, *, autocommit: bool = True, read_only: bool = False
+    target: Target, *, autocommit: bool = True, read_only: bool = False, guarded: bool = False
 ) -> psycopg.Connection[TupleRow]:
     """Open a connection to `target`, starting the embedded server where it is that.
 
     `read_only` makes every transaction of psycopg's own READ ONLY and prepares no statements, which
-    transaction poolers lose. Raises DatabaseError with one line: nothing answers, access is refused, the
-    server is too old.
+    transaction poolers lose. `guarded` has the server begin the session with READ ONLY as the default of all
+    transactions; no SET, which a pooler would hand on to the next client. Raises DatabaseError with one line:
+    nothing answers, access is refused, the server is too old.
     """
     prepare(target)
     try:
-        connection = psycopg.connect(_complete(target.conninfo), autocommit=autocommit)
+        connection = _open(_complete(target.conninfo), autocommit, guarded)
     except psycopg.Error as error:
         raise DatabaseError(f"cannot connect to {target.describe()}: {explain(str(error))}") from error
     try:
@@ -118,17 +122,6 @@ def is_standby(connection: psycopg.Connection[Any]) -> bool:
     return bool(reported == "on")
 
 
-def keep_from_writing(connection: psycopg.Connection[Any]) -> None:
-    """Make READ ONLY the default of the session, for as long as it lives.
-
-    Not behind a pooler, which lends the session to somebody else next. There the number that a client is told of its
-    server process is not that process's own.
-    """
-    row = connection.execute("SELECT pg_backend_pid()").fetchone()
-    if row == (connection.info.backend_pid,):
-        connection.execute("SET default_transaction_read_only = on")
-
-
 def hang_up(connection: psycopg.Connection[Any]) -> None:
     """Break a connection that another thread waits on: that thread then finds it lost."""
     with (
@@ -149,6 +142,20 @@ def explain(message: str) -> str:
     )
     remedy = next((remedy for word, remedy in _REMEDIES if word in why), None)
     return f"{why}; {remedy or 'is the server running there? name another with --dsn or DATABASE_URL'}"
+
+
+def _open(conninfo: str, autocommit: bool, guarded: bool) -> psycopg.Connection[TupleRow]:
+    given = conninfo_to_dict(conninfo)
+    if guarded and not (
+        given.get("service") or os.environ.get("PGSERVICE")
+    ):  # its file may have options of its own
+        options = f"{given.get('options') or os.environ.get('PGOPTIONS', '')} {GUARD}"
+        try:
+            return psycopg.connect(conninfo, autocommit=autocommit, options=options)
+        except psycopg.OperationalError as problem:
+            if "startup parameter" not in str(problem):
+                raise
+    return psycopg.connect(conninfo, autocommit=autocommit)
 
 
 def _complete(conninfo: str) -> str:

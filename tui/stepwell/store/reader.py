@@ -10,7 +10,7 @@ from stepwell.errors import DatabaseError
 from stepwell.store.blockers import locker
 from stepwell.store.bounded import glance
 from stepwell.store.columns import check_columns
-from stepwell.store.connect import Target, connect, hang_up, is_standby, keep_from_writing
+from stepwell.store.connect import Target, connect, hang_up, is_standby
 from stepwell.store.session import UNKNOWN, Session, read_session
 from stepwell.store.transaction import Report, read_snapshot
 from stepwell.store.trouble import lost, told
@@ -122,12 +122,10 @@ class Reader:
         )
 
     def _open(self) -> None:
-        self._connection = connect(self.target, read_only=True)
+        self._connection = connect(self.target, read_only=True, guarded=self._guarded)
         try:
             self._standby = is_standby(self._connection)
             self._session = glance(self._connection, _looked_over)
-            if self._guarded:
-                keep_from_writing(self._connection)
         except DatabaseError:
             self.close()  # the next read looks again
             raise
