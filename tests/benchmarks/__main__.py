@@ -9,13 +9,16 @@ from pathlib import Path
 import psycopg
 
 from tests.benchmarks import (
+    capture,
     harmless,
     importing,
     listing,
     moving,
     opening,
     painting,
+    past,
     peers,
+    production,
     prompts,
     recording,
 )
@@ -29,6 +32,11 @@ BENCHMARKS: dict[str, Callable[..., Table]] = {
     "import": importing.imports,
     "moves": moving.moves,
     "harmless": harmless.beside_writers,
+    "past": past.past,
+    "look": past.looking,
+    "capture": capture.capture,
+    "writers": capture.writers,
+    "production": production.production,
     "paint": painting.paints,
     "open": opening.opening,
     "live": opening.looking_on,

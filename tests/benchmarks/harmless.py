@@ -33,7 +33,7 @@ def beside_writers(dsn: str, *, quick: bool) -> Table:
         connection.execute("DELETE FROM agent_steps WHERE run_id = %s", [RUN])
         connection.execute(MAKE_STEPS, parameters)
         connection.execute(FIRST_STATE, parameters)
-    _pgbench(dsn, "-i", "-q", "-s", "1")
+    pgbench(dsn, "-i", "-q", "-s", "1")
     table = Table(
         f"pgbench (scale 1, {CLIENTS} clients) beside a debugger that steps through {steps:,} steps without pause",
         [
@@ -114,7 +114,7 @@ def _count(connection: psycopg.Connection, statement: str) -> int:
 def _run(dsn: str, level: str, seconds: int) -> tuple[float, int]:
     """Transactions a second, and how many failed, of clients whose rows are their own."""
     isolation = level.replace(" ", r"\ ")
-    said = _pgbench(
+    said = pgbench(
         dsn, "-n", "-f", "-", "-c", str(CLIENTS), "-T", str(seconds), "--max-tries", "1",
         options=f"-c default_transaction_isolation={isolation}",
     )  # fmt: skip
@@ -124,7 +124,8 @@ def _run(dsn: str, level: str, seconds: int) -> tuple[float, int]:
     return float(rate[1]), int(failed[1]) if failed else 0
 
 
-def _pgbench(dsn: str, *words: str, options: str = "") -> str:
+def pgbench(dsn: str, *words: str, options: str = "", script: str = SCRIPT) -> str:
+    """Run pgbench on the database, `script` on its standard input; what it printed."""
     server = conninfo_to_dict(dsn)
     connection = ["-h", str(server["host"]), "-p", str(server["port"]), "-U", str(server["user"])]
     command = [
@@ -135,6 +136,6 @@ def _pgbench(dsn: str, *words: str, options: str = "") -> str:
         *words,
         str(server["dbname"]),
     ]
-    done = subprocess.run(command, input=SCRIPT, capture_output=True, text=True, check=False, cwd="/")
+    done = subprocess.run(command, input=script, capture_output=True, text=True, check=False, cwd="/")
     assert done.returncode == 0, done.stderr
     return done.stdout
