@@ -112,7 +112,11 @@ def test_recording_goes_on_at_the_standby_that_takes_over(
             callers.go_on()
         run.state({"a": 1})
         run.finish()
+        recorder.resume(run.run_id).finish()
+        with recorder.run() as later:
+            pass
     try:
+        assert [timeline_of(standby, each) for each in (run, later)] == [1, 2], "each where it began"
         rows = rows_of(standby.dsn, run)
         calls = [row["output"] for row in rows if row["step_type"] == "tool_call"]
         there = [output for output in calls if output is not None]  # the standby may lack the last outcomes
@@ -124,6 +128,16 @@ def test_recording_goes_on_at_the_standby_that_takes_over(
         assert not missing or "has not got steps" in caplog.text
     finally:
         primary.start()
+
+
+def timeline_of(server: Server, run: Run) -> int | None:
+    with psycopg.connect(server.dsn) as connection:
+        row = connection.execute(
+            "SELECT timeline FROM agent_runs WHERE run_id = %s", (run.run_id,)
+        ).fetchone()
+    assert row is not None
+    timeline: int | None = row[0]
+    return timeline
 
 
 def wait_for_standby(primary: Server, standby: Server) -> None:

@@ -204,6 +204,11 @@ def streaming(own: Connection[Any]) -> Iterator[None]:
     assert list(rows) == [(2,), (3,)]
 
 
+def about_to_be_used(own: Connection[Any]) -> Iterator[None]:
+    with own.lock:
+        yield
+
+
 def used_elsewhere(own: Connection[Any]) -> Iterator[None]:
     other = threading.Thread(target=own.execute, args=("SELECT pg_sleep(0.3)",))
     other.start()
@@ -214,7 +219,9 @@ def used_elsewhere(own: Connection[Any]) -> Iterator[None]:
     assert own.info.transaction_status == INTRANS
 
 
-@pytest.mark.parametrize("trouble", [failed, closed, lost, piped, copying, streaming, used_elsewhere])
+@pytest.mark.parametrize(
+    "trouble", [failed, closed, lost, piped, copying, streaming, about_to_be_used, used_elsewhere]
+)
 def test_where_it_cannot_be_asked_the_recorders_snapshot_stands_and_nothing_breaks(
     recorder: Recorder, own: Connection[Any], steps: Look, trouble: Callable[[Any], Iterator[None]]
 ) -> None:
