@@ -1,10 +1,13 @@
 -- Logs each row that is written. Nothing here may fail or write within a block that catches: the first would break the
 -- owner's statement, the second would spend a transaction number for each row. Every name is qualified or pinned.
+-- The setting stepwell.written says how far this transaction has got in the logs; like its rows, it goes with a savepoint.
 CREATE OR REPLACE FUNCTION {capture}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp {pins} AS $stepwell$
 #variable_conflict use_column
 DECLARE
     x xid8 := pg_current_xact_id();
+    place bigint;
+    written text;
     who text := coalesce(nullif(current_setting('application_name'), ''), session_user);
     image text[];
     lost text;
@@ -44,23 +47,29 @@ BEGIN
     END IF;
     IF lost IS NOT NULL THEN
         PERFORM stepwell_log.lose({watched}, left(lost, 200));
-    ELSIF tg_op = 'INSERT' THEN
-        INSERT INTO {log} (xid, dead, new_xid, new_place, part, backend, who, {key})
-        VALUES (x, false, new.xmin, new.ctid, {part}, pg_backend_pid(), who, {new_key});
+        RETURN NULL;
+    END IF;
+    place := nextval('stepwell_log.position');
+    written := set_config('stepwell.written', place::text, true);
+    IF tg_op = 'INSERT' THEN
+        INSERT INTO {log} (position, xid, dead, new_xid, new_place, part, backend, who, {key})
+        VALUES (place, x, false, new.xmin, new.ctid, {part}, pg_backend_pid(), who, {new_key});
     ELSIF tg_op = 'DELETE' THEN
-        INSERT INTO {log} (xid, dead, old_xid, old_place, part, backend, who, image, {columns})
-        VALUES (x, CASE WHEN age(old.xmin) > age(x::xid) THEN true END, old.xmin, old.ctid, {part}, pg_backend_pid(), who,
+        INSERT INTO {log} (position, xid, dead, old_xid, old_place, part, backend, who, image, {columns})
+        VALUES (place, x, CASE WHEN age(old.xmin) > age(x::xid) THEN true END, old.xmin, old.ctid, {part}, pg_backend_pid(), who,
                 image, {old_columns});
     ELSIF ({old_key}) IS NOT DISTINCT FROM ({new_key}) THEN
-        INSERT INTO {log} (xid, dead, old_xid, new_xid, old_place, new_place, part, backend, who, image, {columns})
-        VALUES (x, CASE WHEN age(old.xmin) > age(x::xid) THEN true END, old.xmin, new.xmin, old.ctid, new.ctid, {part},
+        INSERT INTO {log} (position, xid, dead, old_xid, new_xid, old_place, new_place, part, backend, who, image, {columns})
+        VALUES (place, x, CASE WHEN age(old.xmin) > age(x::xid) THEN true END, old.xmin, new.xmin, old.ctid, new.ctid, {part},
                 pg_backend_pid(), who, image, {old_columns});
     ELSE
-        INSERT INTO {log} (xid, dead, old_xid, old_place, part, backend, who, image, {columns})
-        VALUES (x, CASE WHEN age(old.xmin) > age(x::xid) THEN true END, old.xmin, old.ctid, {part}, pg_backend_pid(), who,
+        INSERT INTO {log} (position, xid, dead, old_xid, old_place, part, backend, who, image, {columns})
+        VALUES (place, x, CASE WHEN age(old.xmin) > age(x::xid) THEN true END, old.xmin, old.ctid, {part}, pg_backend_pid(), who,
                 image, {old_columns});
-        INSERT INTO {log} (xid, dead, new_xid, new_place, part, backend, who, {key})
-        VALUES (x, false, new.xmin, new.ctid, {part}, pg_backend_pid(), who, {new_key});
+        place := nextval('stepwell_log.position');
+        written := set_config('stepwell.written', place::text, true);
+        INSERT INTO {log} (position, xid, dead, new_xid, new_place, part, backend, who, {key})
+        VALUES (place, x, false, new.xmin, new.ctid, {part}, pg_backend_pid(), who, {new_key});
     END IF;
     RETURN NULL;
 END $stepwell$

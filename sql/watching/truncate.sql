@@ -5,7 +5,7 @@ SET search_path = pg_catalog, pg_temp {pins} AS $stepwell$
 DECLARE
     x xid8 := pg_current_xact_id();
     who text := coalesce(nullif(current_setting('application_name'), ''), session_user);
-    ours text := 'truncate';
+    many bigint;
 BEGIN
     BEGIN
         INSERT INTO stepwell_log.shapes (relation, xid, why, shape)
@@ -22,6 +22,10 @@ BEGIN
             PERFORM stepwell_log.lose({watched}, 'TRUNCATE of ' || pg_size_pretty(pg_relation_size(tg_relid)));
         ELSE
             EXECUTE format({copy}, tg_table_schema, tg_table_name) USING x, tg_relid, who;
+            GET DIAGNOSTICS many = ROW_COUNT;
+            IF many > 0 THEN
+                PERFORM set_config('stepwell.written', currval('stepwell_log.position')::text, true);
+            END IF;
         END IF;
     EXCEPTION WHEN OTHERS THEN
         PERFORM stepwell_log.lose({watched}, left('TRUNCATE could not be logged: ' || sqlerrm, 200));

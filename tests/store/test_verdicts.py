@@ -29,6 +29,16 @@ def instant(connection: Connection) -> Instant:
     return Instant(row[0])
 
 
+def own_instant(connection: Connection) -> Instant:
+    """Of the transaction that is under way, with what it has written."""
+    row = connection.execute(
+        "SELECT pg_current_snapshot()::text, pg_current_xact_id()::text::int8,"
+        " current_setting('stepwell.written')::int8"
+    ).fetchone()
+    assert row is not None
+    return Instant(*row)
+
+
 def origin(connection: Connection, *, system: int = 0, timeline: int = 0) -> Origin:
     row = connection.execute(
         "SELECT system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int"
@@ -189,12 +199,8 @@ def test_no_snapshot_and_one_of_long_ago(owner: Connection) -> None:
 def test_the_agents_own_transaction_that_was_rolled_back_leaves_a_doubt(owner: Connection) -> None:
     with owner.transaction(force_rollback=True):
         owner.execute("UPDATE t SET qty = 0")
-        row = owner.execute(
-            "SELECT pg_current_snapshot()::text, pg_current_xact_id()::text::int8, last_value"
-            " FROM stepwell_log.position"
-        ).fetchone()
-        assert row is not None
-    found, rows = past(owner, Instant(*row))
+        then = own_instant(owner)
+    found, rows = past(owner, then)
     assert found == Verdict(
         UNCERTAIN, "the agent's transaction of then was rolled back, and what it had written with it"
     )
@@ -208,13 +214,8 @@ def test_the_agents_own_writes_are_inside_up_to_that_moment(owner: Connection) -
             owner.execute("UPDATE t SET qty = %s WHERE id = 1", (qty,))
             owner.execute("DELETE FROM t WHERE id = %s", (qty - 18,))
             owner.execute("INSERT INTO t VALUES (%s, 0)", (qty + 100,))
-            row = owner.execute(
-                "SELECT pg_current_snapshot()::text, pg_current_xact_id()::text::int8, last_value"
-                " FROM stepwell_log.position"
-            ).fetchone()
-            assert row is not None
             rows = owner.execute("SELECT id, qty FROM t ORDER BY id").fetchall()
-            instants.append((Instant(*row), rows))
+            instants.append((own_instant(owner), rows))
     owner.execute("UPDATE t SET qty = -1")
     for then, rows in instants:
         assert past(owner, then) == (Verdict(EXACT), rows)
@@ -272,6 +273,26 @@ def test_a_log_that_may_not_be_written_to_leaves_a_doubt_and_the_owner_in_peace(
     owner.execute("DELETE FROM t")
     found, _ = past(owner, then)
     assert found == Verdict(UNCERTAIN, "its trigger may not write its log")
+
+
+def test_what_was_rolled_back_to_a_savepoint_before_that_moment_is_not_missed(owner: Connection) -> None:
+    with owner.transaction():
+        owner.execute("UPDATE t SET qty = 20 WHERE id = 1")
+        with owner.transaction(force_rollback=True):
+            owner.execute("DELETE FROM t")
+        then = own_instant(owner)
+    assert past(owner, then) == (Verdict(EXACT), [(1, 20), *TEN[1:]])
+
+
+def test_what_was_rolled_back_to_a_savepoint_after_that_moment_leaves_a_doubt(owner: Connection) -> None:
+    with owner.transaction():
+        owner.execute("UPDATE t SET qty = 20 WHERE id = 1")
+        with owner.transaction(force_rollback=True):
+            owner.execute("UPDATE t SET qty = 21 WHERE id = 1")
+            then = own_instant(owner)
+    assert past(owner, then)[0] == Verdict(
+        UNCERTAIN, "what the agent's transaction had written by then was rolled back to a savepoint"
+    )
 
 
 def test_a_table_that_is_gone_or_called_otherwise_is_unknown(owner: Connection) -> None:

@@ -24,6 +24,8 @@ class Clock:
     """The next transaction's xid."""
     fate: str | None
     """`committed`, `aborted` or `in progress`, of the instant's own transaction; None where that is not known."""
+    kept: bool = True
+    """Whether the logs have the last that this transaction had written by the instant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,8 @@ def _doubts(state: State, instant: Instant, origin: Origin | None, clock: Clock)
         yield "its trigger may not write its log"
     if instant.own is not None and clock.fate == "aborted":
         yield "the agent's transaction of then was rolled back, and what it had written with it"
+    if instant.own is not None and not clock.kept:
+        yield "what the agent's transaction had written by then was rolled back to a savepoint"
     if origin is not None and clock.timeline is not None and origin.timeline != clock.timeline:
         yield "the server was failed over or restored to an earlier point since"
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from psycopg import Connection, sql
@@ -72,7 +72,9 @@ def survey(
     clock, now, path = _clock(connection, instant)
     fast = fast and clock.next < AGE and (instant is None or instant.own is None)
     standings = []
-    for number, state in _states(connection, instant):
+    found = _states(connection, instant)
+    clock = replace(clock, kept=_has_kept(connection, found, instant))
+    for number, state in found:
         worth = verdict(state, instant, origin, clock)
         mode = FAST if fast and is_fast(state) else SLOW
         key, columns = _names(state)
@@ -130,7 +132,8 @@ def _states(connection: Connection[Any], instant: Instant | None) -> list[tuple[
     snapshot = None if instant is None else instant.snapshot
     with connection.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(query("read_watched"), {"snapshot": snapshot}, prepare=False).fetchall()
-    imaged = _imaged(connection, [row["id"] for row in rows if row["logged"] and row["log_readable"]])
+    readable = [row["id"] for row in rows if row["logged"] and row["log_readable"]]
+    imaged = _any(connection, readable, sql.SQL("image IS NOT NULL"))
     return [
         (
             row["id"],
@@ -154,13 +157,34 @@ def _states(connection: Connection[Any], instant: Instant | None) -> list[tuple[
     ]
 
 
-def _imaged(connection: Connection[Any], numbers: Sequence[int]) -> set[int]:
-    """The tables of which rows were logged as texts."""
+def _has_kept(
+    connection: Connection[Any], found: Sequence[tuple[int, State]], instant: Instant | None
+) -> bool:
+    """Whether a log has the last entry that the instant's own transaction had made by then, if it had made one.
+
+    What was rolled back to a savepoint afterwards takes the end of what there was, and so always this one.
+    """
+    if instant is None or instant.own is None or not instant.position:
+        return True
+    numbers = [number for number, state in found if state.logged and state.log_readable]
+    return bool(
+        _any(
+            connection,
+            numbers,
+            sql.SQL("xid = {}::xid8 AND position = {}").format(
+                sql.Literal(str(instant.own)), sql.Literal(instant.position)
+            ),
+        )
+    )
+
+
+def _any(connection: Connection[Any], numbers: Sequence[int], condition: sql.Composable) -> set[int]:
+    """The tables whose logs have an entry of that kind."""
     if not numbers:
         return set()
     each = [
-        sql.SQL("(SELECT {} FROM {} WHERE image IS NOT NULL LIMIT 1)").format(
-            sql.Literal(number), sql.Identifier(LOG, f"t{number}")
+        sql.SQL("(SELECT {} FROM {} WHERE {} LIMIT 1)").format(
+            sql.Literal(number), sql.Identifier(LOG, f"t{number}"), condition
         )
         for number in numbers
     ]
