@@ -96,7 +96,8 @@ def test_what_is_explained_is_sent_as_that_of_a_cursor_too(head: str, query: str
     [
         "commit", "insert into t values (1)", "explain insert into t values (1)", "explain analyze execute x",
         "explain (analyze) delete from t", '"select" 1', "'select'", "execute x", "declare c cursor for select 1",
-        "fetch c", "set x = 1", "do $$ select $$", "begin", "; select 1", "\xa0select 1", "\u017felect 1", "\ufeffselect 1",
+        "fetch c", "set x = 1", "do $$ select $$", "begin", "; select 1", "\xa0select 1", "\u017felect 1",
+        "\ufeffselect 1",
         "copy (select 1) to program 'x'", "prepare x as select 1", "explain declare c cursor for select 1",
         "explain create table x as select 1", "e'x' select", "/* select", "{select}", "(delete from t)",
     ],

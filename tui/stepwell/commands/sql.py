@@ -13,7 +13,6 @@ from stepwell.commands.runs import positive
 from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.core.address import Address, Number
 from stepwell.core.past import Answer, Certainty, Seen, Table
-from stepwell.core.statements import ONLY
 from stepwell.core.world import Moment
 from stepwell.errors import DatabaseError, StatementError, UsageError
 from stepwell.replay import Replayer
@@ -22,8 +21,8 @@ LIMIT = 500
 """Rows that people are shown, where they do not say how many."""
 NOTHING = "SELECT"
 """Reads no row: for what is known of the watched tables alone."""
-HELP = f"""\
-{ONLY[0].upper()}{ONLY[1:]}
+HELP = """\
+SELECT, WITH, VALUES, TABLE, EXPLAIN and SHOW run here, one at a time.
 Of the watched tables, their unqualified names mean the rows of then. Names with
 a schema, views and functions of your own read the rows of today; it is said
 where a statement does.
