@@ -127,7 +127,7 @@ def _run(dsn: str, level: str, seconds: int) -> tuple[float, int]:
 def pgbench(dsn: str, *words: str, options: str = "", script: str = SCRIPT) -> str:
     """Run pgbench on the database, `script` on its standard input; what it printed."""
     server = conninfo_to_dict(dsn)
-    connection = ["-h", str(server["host"]), "-p", str(server["port"]), "-U", str(server["user"])]
+    connection = ["-h", str(server["host"]), "-p", str(server.get("port") or 5432), "-U", str(server["user"])]
     command = [
         "env",
         f"PGOPTIONS={options}",

@@ -58,10 +58,11 @@ SLEEPING = (
 
 def test_reading_while_it_is_unwatched(replayer: Replayer, owner: Connection) -> None:
     """Its view goes while somebody has it in hand: refused, or today's rows, which nobody calls the past."""
-    with owner.transaction():
-        unwatch(owner, "orders")
-        with asking(replayer) as found:
-            wait_until(lambda: owner.execute(WAITING).fetchone() == (1,))
+    owner.execute("BEGIN")
+    unwatch(owner, "orders")
+    with asking(replayer) as found:
+        wait_until(lambda: owner.execute(WAITING).fetchone() == (1,))
+        owner.execute("COMMIT")
     (answer,) = found
     if isinstance(answer, Answer):
         assert list(answer.rows.rows) == FIRST or [table.name for table in answer.tables] == ["items"]
