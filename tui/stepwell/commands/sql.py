@@ -38,8 +38,8 @@ with --json, one object:
   moment     "asked" or "after"
   columns, types
              names, as Postgres writes them
-  rows       lists: numbers with all their digits, booleans, null, what is in json
-             and jsonb; anything else is a text, as Postgres writes it
+  rows       lists: numbers with all their digits, booleans, null, the values of
+             json and jsonb; anything else is a text, as Postgres writes it
   more       whether there are more rows than --limit
   tables     the watched tables, as of the step: a list of {{"schema", "name",
              "key", "columns", "certainty", "why"}}; certainty is "exact",
