@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 import psycopg
 
 from tests.asof.compare import Tally
-from tests.asof.siege import besiege
+from tests.asof.siege import Outcome, besiege
 from tests.benchmarks.harness import Table, durable_server
 from tests.conftest import create_database, drop_database
 
@@ -30,25 +30,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         for server in args.dsn or [stack.enter_context(durable_server(None))]:
             tally = Tally()
             for number in range(max(1, args.snapshots // args.round)):
-                tally.add(_round(server, args.seed + number, args.round))
+                outcome = _round(server, args.seed + number, args.round)
+                tally.add(outcome.tally)
+                wrong += outcome.tally.wrong.total() + len(outcome.unfolded)
             print(_table(server, tally).markdown(), flush=True)
             for fault in tally.faults[:10]:
                 print(fault, file=sys.stderr)
-            wrong += tally.wrong.total()
     return 1 if wrong else 0
 
 
-def _round(server: str, seed: int, snapshots: int) -> Tally:
+def _round(server: str, seed: int, snapshots: int) -> Outcome:
     """A siege; every other one with an owner who rewrites and empties tables."""
     with _database(server) as conninfo:
         outcome = besiege(conninfo, seed=seed, snapshots=snapshots, rewriting=seed % 2 == 0, thorough=True)
     print(
         f"seed {seed}: {outcome.committed} transactions committed, {outcome.failures.total()} statements failed,"
-        f" {outcome.tally.compared.total()} tables compared, {outcome.tally.wrong.total()} wrong",
+        f" {outcome.tally.compared.total()} tables compared, {outcome.tally.wrong.total()} wrong;"
+        f" {outcome.folded} states reached by changes, {len(outcome.unfolded)} not",
+        *outcome.unfolded[:3],
+        sep="\n",
         file=sys.stderr,
         flush=True,
     )
-    return outcome.tally
+    return outcome
 
 
 @contextmanager

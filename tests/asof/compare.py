@@ -39,7 +39,7 @@ class Tally:
     compared: Counter[str] = field(default_factory=Counter)
     inexact: Counter[str] = field(default_factory=Counter)
     doubted: Counter[str] = field(default_factory=Counter)
-    """Of those that are not called exact: how many might well have been."""
+    """Why those that might well have been called exact were not."""
     wrong: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
@@ -81,7 +81,7 @@ def read_origin(connection: Connection) -> Origin:
 
 def _is_certain(seen: Seen, since: int) -> bool:
     """Whether there is no reason to doubt what is shown of it."""
-    return xmin_of(seen.instant) >= since and (seen.lasting or seen.instant.own is None)
+    return xmin_of(seen.instant) >= since and seen.instant.own is None
 
 
 def _compare_one(
@@ -95,18 +95,32 @@ def _compare_one(
     plan = chance.choice(PLANS)
     connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     try:
-        exact = {table.name for table in look(seen.instant) if table.verdict.certainty is Certainty.EXACT}
+        doubts = _doubts(look(seen.instant))
         connection.execute(f"{plan}; SET LOCAL jit = off".encode())
-        for kind in chance.sample(kinds, len(kinds)):
-            tally.compared[kind.name] += 1
-            tally.inexact[kind.name] += kind.plain not in exact
-            tally.doubted[kind.name] += kind.plain not in exact and _is_certain(seen, tally.since)
-            wrong = _difference(connection, seen.rows[kind.name], kind, chance)
-            if wrong and kind.plain in exact:
-                tally.wrong[kind.name] += 1
-                tally.faults.append(f"{kind.name} at {seen.instant}, {plan}: {wrong}")
+        differences = {
+            kind.name: _difference(connection, seen.rows[kind.name], kind, chance)
+            for kind in chance.sample(kinds, len(kinds))
+        }
+        doubts |= _doubts(look(seen.instant))  # of tables that were rewritten before they were read
     finally:
         connection.execute("ROLLBACK")
+    for kind in kinds:
+        tally.compared[kind.name] += 1
+        if kind.plain in doubts:
+            tally.inexact[kind.name] += 1
+            tally.doubted[doubts[kind.plain]] += _is_certain(seen, tally.since)
+        elif differences[kind.name]:
+            tally.wrong[kind.name] += 1
+            tally.faults.append(f"{kind.name} at {seen.instant}, {plan}: {differences[kind.name]}")
+
+
+def _doubts(tables: Sequence[Table]) -> dict[str, str]:
+    """Why tables are not called exact."""
+    return {
+        table.name: f"{table.name}: {table.verdict.why}"
+        for table in tables
+        if table.verdict.certainty is not Certainty.EXACT
+    }
 
 
 def _difference(connection: Connection, rows: Rows, kind: Kind, chance: Random) -> str:

@@ -14,7 +14,8 @@ from psycopg.conninfo import conninfo_to_dict
 
 from stepwell.errors import DatabaseError
 from stepwell.store import asof, watching
-from tests.asof.compare import LookBack, Tally, compare
+from tests.asof.compare import LookBack, Tally, compare, read_origin
+from tests.asof.folds import fold
 from tests.asof.kinds import Connection, Kind, create, kinds
 from tests.asof.seen import Observer, Seen, Sights
 from tests.asof.writers import Writer
@@ -52,6 +53,10 @@ class Outcome:
     tally: Tally = field(default_factory=Tally)
     committed: int = 0
     failures: Counter[str] = field(default_factory=Counter)
+    folded: int = 0
+    """How many states of tables were reached by adding up changes."""
+    unfolded: list[str] = field(default_factory=list)
+    """Those that were not."""
 
 
 def besiege(
@@ -87,6 +92,8 @@ def besiege(
             for number, look_back in enumerate(product.look_back):
                 part = seen if thorough else seen[number :: len(product.look_back)]
                 _compare(conninfo, some, part, look_back, outcome.tally, seed)
+            plain = [each.instant for each in seen if each.observer == 0]
+            outcome.folded, outcome.unfolded = fold(owner, plain, read_origin(owner))
         finally:
             owner.execute(f'DROP OWNED BY "{role}"; DROP ROLE "{role}"')
     return outcome
@@ -111,7 +118,7 @@ def _under_way(
         for number in range(WRITERS)
     ]
     observers = [
-        Observer(conninfo, some, f"{seed}-{number}", stop, sights, pause=0.05) for number in range(OBSERVERS)
+        Observer(conninfo, some, (seed, number), stop, sights, pause=0.05) for number in range(OBSERVERS)
     ]
     with _running([*writers, *observers], stop):
         yield looking

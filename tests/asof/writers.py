@@ -1,15 +1,15 @@
 """Hostile writers: what applications do at their worst, several at once, each on its own connection."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from random import Random
 from threading import Event, Thread
 
 import psycopg
 
-from stepwell.core.past import Instant
 from tests.asof.kinds import Connection, Kind
-from tests.asof.seen import Seen, Sights, pinned_rows
+from tests.asof.seen import HoleError, Seen, Sights, look_within
 from tests.asof.verbs import statement
 
 ISOLATION = ("READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
@@ -108,7 +108,8 @@ class Writer(Thread):
             for _ in range(chance.randint(1, 2)):
                 connection.execute(statement(chance.choice(self._kinds), chance))
             if self._looking.is_set() and chance.random() < 0.1:
-                seen.append(self._look(connection))
+                with suppress(HoleError):
+                    seen.append(look_within(connection, self._kinds))
         except psycopg.Error as error:
             if how == "bare":
                 raise
@@ -116,21 +117,7 @@ class Writer(Thread):
             how = "rolled back"
         if how == "rolled back":
             # What was seen inside is of versions that nobody will know of.
-            del seen[before:]
+            seen[before:] = [replace(each, lasting=False) for each in seen[before:]]
             connection.execute("ROLLBACK TO s")
         elif how == "kept":
             connection.execute("RELEASE s")
-
-    def _look(self, connection: Connection) -> Seen:
-        """What this transaction sees now, its own uncommitted writes with it."""
-        with pinned_rows(connection, self._kinds) as (said, rows):
-            snapshot, own, position = said
-            return Seen(
-                Instant(
-                    str(snapshot),
-                    int(str(own)) if own else None,
-                    int(str(position)) if own else None,
-                    connection.info.backend_pid,
-                ),
-                rows,
-            )
