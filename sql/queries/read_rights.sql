@@ -1,4 +1,5 @@
--- What this role may do here beyond reading, and which limits in milliseconds it was given (0 for none).
+-- What this role may do here beyond reading, to Stepwell's own tables and to those that are watched; and which limits in
+-- milliseconds it was given (0 for none).
 -- A server on Linux can look whether its client is still there, and give up a client that no longer takes what is sent.
 SELECT rolname, rolsuper AS superuser, tables.owned, tables.written,
        array_remove(ARRAY[
@@ -18,6 +19,7 @@ CROSS JOIN (
            coalesce(bool_or(has_table_privilege(pg_class.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')), false) AS written
     FROM pg_class
     WHERE pg_class.oid IN (to_regclass('agent_steps'), to_regclass('agent_runs'))
+       OR pg_class.oid IN (SELECT tgrelid FROM pg_trigger WHERE tgname = '!stepwell')
 ) AS tables
 CROSS JOIN (
     SELECT max(reset_val::int) FILTER (WHERE name = 'statement_timeout') AS statement_ms,

@@ -12,6 +12,7 @@ from stepwell.replay.runs import Runs
 from stepwell.settings import paths
 from stepwell.store.connect import Target, resolve
 from stepwell.store.queries import sql_folder
+from stepwell.store.watching import watch
 
 ROLE = "stepwell_test_somebody"
 
@@ -53,6 +54,25 @@ def test_it_is_told_what_a_role_may_do_too_much(
     admin: psycopg.Connection, schema_dsn: str, made: str, told: str
 ) -> None:
     admin.execute(sql.SQL(made).format(role=sql.Identifier(ROLE)))
+    with closing(Runs(resolve(make_conninfo(schema_dsn, user=ROLE, password="it")))) as runs:
+        assert runs.page(10) == []
+        assert runs.caution == (told and f"{told}; Stepwell only reads; safer: sql/roles.sql")
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("GRANT SELECT ON orders TO {role}", ""),
+        ("GRANT SELECT, UPDATE ON orders TO {role}", "role may write"),
+        ("ALTER TABLE orders OWNER TO {role}", "owner of the tables"),
+    ],
+)
+def test_it_is_told_what_a_role_may_do_to_watched_tables(
+    admin: psycopg.Connection, schema_dsn: str, made: str, told: str
+) -> None:
+    admin.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+    watch(admin, "orders")
+    admin.execute(sql.SQL("GRANT stepwell_debugger TO {role}; " + made).format(role=sql.Identifier(ROLE)))
     with closing(Runs(resolve(make_conninfo(schema_dsn, user=ROLE, password="it")))) as runs:
         assert runs.page(10) == []
         assert runs.caution == (told and f"{told}; Stepwell only reads; safer: sql/roles.sql")

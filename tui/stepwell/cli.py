@@ -73,6 +73,11 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
         "stepwell prune --dry-run\n  stepwell prune --older-than 30d",
     ),
     (
+        "doctor",
+        "tell what this role can do here, and what is not well",
+        "stepwell doctor\n  stepwell doctor --dsn postgresql://alice@db1/agents --json",
+    ),
+    (
         "demo",
         "record five example runs and open them",
         "stepwell demo\n  stepwell demo --no-open --dsn scratch",

@@ -15,7 +15,7 @@ class Session:
     role: str = ""
     superuser: bool = False
     owned: bool = False
-    """Whether one of Stepwell's tables here is the role's own."""
+    """Whether one of Stepwell's tables here, or of those that are watched, is the role's own."""
     written: bool = False
     """Whether the role may write to one of them."""
     powers: tuple[str, ...] = ()
