@@ -1,7 +1,8 @@
 """What the past costs to read: the same statements on a watched table as of an instant and on the live table."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from statistics import median
 from time import perf_counter
@@ -9,12 +10,17 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from stepwell.core.past import Instant
+from stepwell.replay import Replayer
 from stepwell.store.asof import look_back
 from stepwell.store.bounded import REPEATABLE_READ, begin
+from stepwell.store.connect import resolve
+from stepwell.store.migrate import migrate
 from stepwell.store.watching import watch
-from tests.benchmarks.harness import Table, ms, ratio
+from tests.benchmarks.harness import Table, in_turns, ms, ratio
+from tests.benchmarks.moving import FIRST_STATE, MAKE_STEPS, RUN
 
 Connection = psycopg.Connection[Any]
 Begin = Callable[[], object]
@@ -175,33 +181,75 @@ def rolled_back(connection: Connection) -> Iterator[None]:
         connection.rollback()
 
 
-MANY = 10
+WATCHED = (0, 1, 10)
+SCANS = """
+SELECT sum(coalesce(seq_scan, 0) + coalesce(idx_scan, 0))::int FROM pg_stat_user_tables
+WHERE schemaname = 'stepwell_log' OR relname LIKE 'looked%'
+"""
 
 
 def looking(dsn: str, *, quick: bool) -> Table:
-    """(h) What it costs to have names mean the past, with so many watched tables, before anything of them is read."""
-    rounds = 2 if quick else 200
+    """(h) What watched tables cost a move that shows nothing of them, and what it costs to have names mean the past."""
+    steps, rounds = (20, 2) if quick else (1000, 200)
     table = Table(
-        "Having names mean the past, in a transaction",
-        ["watched tables", "look_back, ms", "with its BEGIN and ROLLBACK, ms"],
+        f"A move at step {steps:,} in a database with watched tables, and having names mean their past",
+        [
+            "watched tables",
+            "a move, ms",
+            "against none",
+            "scans of them and their logs by it",
+            "look_back, ms",
+        ],
     )
-    with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
-        for number in range(1, MANY + 1):
-            name = f"looked_at_{number}"
-            _made(connection, name, 100)
-            if number in (1, MANY):
-                instant = now(connection)
-                table.rows.append([str(number), *map(ms, _look(connection, instant, rounds))])
+    with ExitStack() as stack:
+        places = {number: stack.enter_context(_database(dsn, number, steps)) for number in WATCHED}
+        before = {number: _scans(place) for number, place in places.items()}
+        replayers = {number: Replayer(resolve(place), RUN) for number, place in places.items()}
+        times = in_turns(
+            {str(number): partial(replayer.at, steps) for number, replayer in replayers.items()}, rounds
+        )
+        for number, place in places.items():
+            replayers[number].close()
+            time.sleep(0.2)  # until its server process has ended, which tells then what it has counted
+            scans = _scans(place) - before[number]
+            taken = times[str(number)]
+            row = [str(number), ms(taken), ratio(taken, times["0"]), str(scans), ms(_look(place, rounds))]
+            table.rows.append(row)
     return table
 
 
-def _look(connection: Connection, instant: Instant, rounds: int) -> tuple[float, float]:
-    alone, whole = [], []
-    for _ in range(rounds + 1):
-        began = perf_counter()
-        with rolled_back(connection):
-            looked = perf_counter()
-            look_back(connection, instant, None)
-            alone.append((perf_counter() - looked) * 1000)
-        whole.append((perf_counter() - began) * 1000)
-    return median(alone[1:]), median(whole[1:])
+@contextmanager
+def _database(dsn: str, watched: int, steps: int) -> Iterator[str]:
+    """One with a run and so many watched tables."""
+    name = f"bench_watched_{watched}"
+    place = make_conninfo(dsn, dbname=name)
+    with psycopg.connect(dsn, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}".encode())
+        migrate(place)
+        with psycopg.connect(place, autocommit=True) as connection:
+            connection.execute(MAKE_STEPS, {"run": RUN, "steps": steps})
+            connection.execute(FIRST_STATE, {"run": RUN})
+            for number in range(watched):
+                _made(connection, f"looked_at_{number}", 100)
+            connection.execute("VACUUM ANALYZE")
+        yield place
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+def _scans(place: str) -> int:
+    with psycopg.connect(place) as connection:
+        row = connection.execute(SCANS.encode()).fetchone()
+    return int(row[0] or 0) if row else 0
+
+
+def _look(place: str, rounds: int) -> float:
+    """Median milliseconds of having names mean the past."""
+    taken = []
+    with psycopg.connect(place, autocommit=True, prepare_threshold=None) as connection:
+        instant = now(connection)
+        for _ in range(rounds + 1):
+            with rolled_back(connection):
+                began = perf_counter()
+                look_back(connection, instant, None)
+                taken.append((perf_counter() - began) * 1000)
+    return median(taken[1:])

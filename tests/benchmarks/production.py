@@ -47,6 +47,7 @@ def production(dsn: str, *, quick: bool) -> Table:
     for what, value in (
         ("longest that its transaction stood idle, ms", max(one.standing for one in seen)),
         ("longest that a lock of its was waited for, ms", max(one.kept for one in seen)),
+        ("moves without a safe snapshot in time", sum(one.weaker for one in seen)),
         ("exact answers that differed", sum(len(one.other) for one in seen)),
     ):
         table.rows.append([what, "", f"{value:,.0f}", ""])

@@ -99,11 +99,13 @@ class Watcher:
     kept: float = 0.0
     """The longest that somebody had waited for a lock of its."""
     moves: int = 0
+    weaker: int = 0
+    """How many of these found no safe snapshot in time among the serializable writers."""
     answers: int = 0
     refused: list[str] = field(default_factory=list)
     """Why a read was given up: the debugger itself waits for nobody long."""
     other: list[str] = field(default_factory=list)
-    """Answers that were called exact and were not those of the first time; and transactions left open."""
+    """Answers that were called exact and were not those of the first time."""
 
 
 @contextmanager
@@ -184,8 +186,9 @@ def debug(dsn: str, run: UUID, stop: threading.Event, seen: Watcher) -> None:
         for number in count():
             step, text = number % STEPS + 1, QUERIES[number % len(QUERIES)]
             try:
-                replayer.at(step)
+                world = replayer.at(step)
                 seen.moves += 1
+                seen.weaker += not world.replay.isolation.startswith("SERIALIZABLE")
                 answer = replayer.query(step, Moment.AFTER, text)
                 seen.answers += 1
                 if _is_exact(answer) and first.setdefault((step, text), answer.rows.rows) != answer.rows.rows:

@@ -1,10 +1,16 @@
 """A debugger that steps and asks without pause does no harm to a production whose tables are watched."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from stepwell.core.world import Moment
+from stepwell.replay import Replayer
+from stepwell.store.asof import look_back
 from tests.past.production import Day, Watcher, debugging, set_up, work_day
+from tests.past.recorded import Connection, Recorded
 from tests.pooler import pooler
 
 UNTOUCHED = ('"$user", public', True, "", "off", "off", "read committed", 0, 0)
@@ -36,3 +42,49 @@ def test_nobody_fails_or_finds_a_trace_beside_a_debugger_in_the_same_pool(
 @pytest.mark.long
 def test_nobody_fails_in_a_longer_time(schema_dsn: str, short_folder: Path) -> None:
     assert_harmless(*live(schema_dsn, short_folder, 30))
+
+
+def carelessly(dsn: str, recorded: Recorded, _: Replayer) -> None:
+    """As a debugger would do harm: serializable, and not deferrable."""
+    with psycopg.connect(dsn) as connection:
+        connection.isolation_level, connection.read_only = psycopg.IsolationLevel.SERIALIZABLE, True
+        look_back(connection, recorded.instants[1], None)
+        connection.execute("SELECT * FROM items, orders").fetchall()
+
+
+def by_query(_: str, __: Recorded, replayer: Replayer) -> None:
+    answer = replayer.query(1, Moment.AFTER, "SELECT * FROM items, orders")
+    assert answer.replay.notes[0].startswith("no safe snapshot in 1000 ms behind shop (pid ")
+
+
+def by_changes(_: str, __: Recorded, replayer: Replayer) -> None:
+    assert replayer.changes(1).replay.notes[0].startswith("no safe snapshot in 1000 ms behind shop (pid ")
+
+
+@pytest.mark.parametrize(("look", "fails"), [(carelessly, True), (by_query, False), (by_changes, False)])
+def test_a_reader_of_the_past_between_two_writers_makes_none_of_them_fail(
+    schema_dsn: str,
+    recorded: Recorded,
+    replayer: Replayer,
+    look: Callable[[str, Recorded, Replayer], None],
+    fails: bool,
+) -> None:
+    """The anomaly that only a reader completes: without one both writers commit, whatever the order."""
+    with serializable(schema_dsn) as first, serializable(schema_dsn) as second:
+        first.execute("SELECT * FROM items").fetchall()
+        second.execute("UPDATE items SET name = 'light' WHERE number = 1")
+        second.commit()
+        look(schema_dsn, recorded, replayer)
+        failed = False
+        try:
+            first.execute("UPDATE orders SET qty = 1 WHERE id = 1")
+            first.commit()
+        except psycopg.errors.SerializationFailure:
+            failed = True
+    assert failed is fails
+
+
+def serializable(dsn: str) -> Connection:
+    connection = psycopg.connect(dsn, application_name="shop")
+    connection.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
+    return connection
