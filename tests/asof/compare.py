@@ -81,7 +81,7 @@ def read_origin(connection: Connection) -> Origin:
 
 def _is_certain(seen: Seen, since: int) -> bool:
     """Whether there is no reason to doubt what is shown of it."""
-    return xmin_of(seen.instant) >= since and seen.instant.own is None
+    return xmin_of(seen.instant) >= since and seen.lasting
 
 
 def _compare_one(

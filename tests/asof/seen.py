@@ -21,8 +21,11 @@ PINNED = {
     "lc_monetary": "C",
 }
 """Settings under which values that differ have texts that differ."""
-OWN = "pg_current_xact_id_if_assigned()::text, coalesce(pg_sequence_last_value('stepwell_log.position'), 0)"
-"""What the transaction has written itself: its xid, and how far the logs have got."""
+OWN = (
+    "pg_current_xact_id_if_assigned()::text,"
+    " coalesce(nullif(current_setting('stepwell.written', true), '')::bigint, 0)"
+)
+"""What the transaction has written itself: its xid, and how far it has got in the logs."""
 HOLE = """
 SELECT count(*) FROM pg_class
 WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relfilenode <> pg_relation_filenode(oid)
