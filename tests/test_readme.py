@@ -26,7 +26,7 @@ def rows(bindings: Iterable[Binding]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("bindings", [keys.DEBUGGER, keys.SQL, keys.RUNS], ids=["debugger", "sql", "runs"])
+@pytest.mark.parametrize("bindings", [keys.DEBUGGER, keys.SQL, keys.BROWSER, keys.RUNS])
 def test_every_key_has_its_row_and_no_row_is_left_over(bindings: list[Binding]) -> None:
     wanted = rows(bindings)
     assert wanted[0] in README

@@ -100,6 +100,7 @@ CASES = {
     "diff": Case(6, shows(Pane.INPUT, "against prompt 4")),
     "raw": Case(5, shows(Pane.OUTPUT, "as stored")),
     "tables": Case(5, shows(Pane.TABLES, "[TABLES]")),
+    "browse": Case(5, lambda debugger: "tables at 7f3a:5 after" in debugger.text),
     "sql": Case(5, lambda debugger: "SQL at 7f3a:5 after" in debugger.text),
     "whole": Case(6, lambda debugger: debugger.view.whole and "earlier" not in debugger.pane(Pane.INPUT)),
     "follow": Case(5, says("the run has ended (failed): nothing to follow")),

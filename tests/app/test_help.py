@@ -72,14 +72,15 @@ def test_every_sign_that_a_screen_shows_is_told_of_in_ascii() -> None:
 
 
 def test_every_binding_says_what_it_does() -> None:
-    for binding in (*keys.DEBUGGER, *keys.RUNS, *keys.SQL):
+    for binding in (*keys.DEBUGGER, *keys.RUNS, *keys.SQL, *keys.BROWSER):
         assert binding.id
         assert binding.description
         assert binding.tooltip
 
 
 def test_every_action_belongs_to_a_group() -> None:
-    assert "More" not in {entry.group for entry in entries([*keys.DEBUGGER, *keys.RUNS, *keys.SQL])}
+    found = entries([*keys.DEBUGGER, *keys.RUNS, *keys.SQL, *keys.BROWSER])
+    assert "More" not in {entry.group for entry in found}
 
 
 def test_two_columns_where_there_is_room() -> None:

@@ -103,7 +103,7 @@ def test_what_is_not_exact_stands_above(schema_dsn: str) -> None:
     watched.fill(schema_dsn)
     with psycopg.connect(schema_dsn, autocommit=True) as connection:
         connection.execute("DROP TABLE orders")
-        connection.execute("ALTER TABLE stock ALTER held TYPE bigint")
+        connection.execute('ALTER TABLE stock DISABLE TRIGGER "!stepwell"')
     heading, text = shown(schema_dsn, REFUND, size=(120, 40))
     assert "1 row between" in heading
     lines = text.splitlines()

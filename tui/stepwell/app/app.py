@@ -16,6 +16,7 @@ from stepwell.app.driver import TerminalDriver
 from stepwell.app.keyboard import Keyboard
 from stepwell.app.memory import Memory
 from stepwell.app.messages import Failed, OpenAddress
+from stepwell.app.screens.browser import BrowserScreen
 from stepwell.app.screens.debugger import DebuggerScreen, Start
 from stepwell.app.screens.runs import RunsScreen
 from stepwell.app.screens.sql import SqlScreen
@@ -83,8 +84,8 @@ class StepwellApp(App[int], inherit_bindings=False):
                 return debugger.view is None
             case RunsScreen() as runs:
                 return runs.listing.shown is None and not runs.listing.error
-            case SqlScreen() as asking:
-                return not asking.ready
+            case SqlScreen() | BrowserScreen() as opened:
+                return not opened.ready
             case _:
                 return len(self.screen_stack) == 1
 

@@ -77,6 +77,7 @@ DEBUGGER: list[Binding] = [
     key("d", "switch('diff')", "diff", "diff of prompts", "this prompt against the one before"),
     key("x", "switch('raw')", "raw", "raw value", "the chosen pane's value as it is stored"),
     key("t", "switch('tables')", "tables", "tables", "rows that this step changed"),
+    key("T", "browse", "browse", "browse tables", "the watched tables as of this step, and their rows"),
     key("s", "sql", "sql", "SQL at this step", "a query in the replay transaction, as of this moment"),
     key("M", "switch('whole')", "whole", "all messages", "of the prompt, not only the new ones"),
     key("F", "follow", "follow", "follow", "stay at the tail of a live run"),
@@ -144,5 +145,25 @@ SQL_RESULT: list[Binding] = [
     key("q,escape", "close", "sql-close", "out", "of a whole row first, then to the run"),
 ]
 """On the rows, and for the rest also while typing."""
+
+BROWSER: list[Binding] = [
+    key("j,down,n", "scroll('down')", "browser-down", "down", "next table, row or line"),
+    key("k,up,p", "scroll('up')", "browser-up", "up", "previous"),
+    key("space,pagedown", "scroll('page_down')", "browser-page-down", "page down", "rows are read as you go"),
+    key("pageup,backspace", "scroll('page_up')", "browser-page-up", "page up", "likewise"),
+    key("right,l,greater_than_sign", "scroll('right')", "browser-right", "column right", "the chosen value"),
+    key("left,h,less_than_sign", "scroll('left')", "browser-left", "column left", "the chosen value"),
+    key("g,home", "scroll('top')", "browser-top", "first row", "by its key"),
+    key("G,end", "scroll('bottom')", "browser-bottom", "last row", "by its key"),
+    key("enter", "open", "browser-open", "open", "the table; the row, whole, with its story; and back"),
+    key("slash", "prompt", "browser-key", "go to key", "or the next higher one; a comma between columns"),
+    key("y", "copy", "browser-copy", "copy", "the chosen value, or the whole row"),
+    key("s", "sql", "browser-sql", "SQL at this step", "and back here"),
+    key("ctrl+c", "cancel", "browser-cancel", "cancel", "what is running; never quits"),
+    key("ctrl+l", "redraw", "browser-redraw", "redraw", "the whole screen"),
+    SUSPEND,
+    key("question_mark", "help", "browser-help", "keys", "all of them"),
+    key("q,escape", "close", "browser-close", "back", "to the rows, the tables, the run"),
+]
 
 SQL: list[Binding] = [*SQL_EDITOR, *SQL_RESULT]

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from textual.message import Message
 
 from stepwell.core.heads import Growth, Heads
+from stepwell.core.pages import Listing, Page, Start, Story
 from stepwell.core.past import Answer, StepChanges
 from stepwell.core.sight import Sight
 from stepwell.core.steps import RunHead
@@ -138,6 +139,32 @@ class Answered(Message):
         self.text = text
         self.answer = answer
         self.limit = limit
+
+
+class TablesListed(Message):
+    """The watched tables as of a step."""
+
+    def __init__(self, listing: Listing) -> None:
+        super().__init__()
+        self.listing = listing
+
+
+class Paged(Message):
+    """Rows of a table, from a start on; `subject` is what they were asked for."""
+
+    def __init__(self, subject: object, start: Start, page: Page) -> None:
+        super().__init__()
+        self.subject = subject
+        self.start = start
+        self.page = page
+
+
+class Told(Message):
+    """A row, whole, and what became of it."""
+
+    def __init__(self, story: Story) -> None:
+        super().__init__()
+        self.story = story
 
 
 class Refused(Message):

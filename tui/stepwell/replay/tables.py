@@ -1,18 +1,28 @@
-"""Watched tables at a step: what changed in them meanwhile."""
+"""Watched tables at a step: what changed in them meanwhile, and their rows as they were."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from itertools import groupby
 from uuid import UUID
 
 import psycopg
 
-from stepwell.core.past import Instant, StepChanges, TableChanges
-from stepwell.core.world import Replay
+from stepwell.core.pages import Listing, Page, Start, Story, Touch
+from stepwell.core.past import Certainty, Instant, Origin, RowChange, Rows, StepChanges, Table, TableChanges
+from stepwell.core.world import Moment, Replay
+from stepwell.errors import DatabaseError, NotFoundError
+from stepwell.store.asof import Standing, survey, turn
 from stepwell.store.changes import read_changes
-from stepwell.store.instants import read_instants
+from stepwell.store.connect import Target
+from stepwell.store.instants import Instants, read_instants
+from stepwell.store.pages import read_layout, read_page, read_row
 from stepwell.store.reader import Reader
+from stepwell.store.touches import Written, read_touches
 from stepwell.store.transaction import Report
 
-Found = tuple[Instant | None, Instant | None, tuple[TableChanges, ...]]
+Texts = tuple[str | None, ...]
+MOST_TOUCHES = 20
+"""Writes of one row that are told of; each costs a look at the row as it was then."""
 
 
 def changes_of(
@@ -23,14 +33,17 @@ def changes_of(
     Raises NotFoundError for no such step, and DatabaseError.
     """
     started = clock()
-    (before, after, tables), report = reader.read(lambda c: _read(c, run_id, number, limit))
-    return StepChanges(number, tables, before, after, truth(report, clock() - started))
+    (step, tables), report = reader.read(lambda c: _changes(c, run_id, number, limit))
+    after = step.after if step.finished else None
+    return StepChanges(number, tables, step.before, after, truth(report, clock() - started))
 
 
-def _read(connection: psycopg.Connection, run_id: UUID, number: int, limit: int) -> Found:
+def _changes(
+    connection: psycopg.Connection, run_id: UUID, number: int, limit: int
+) -> tuple[Instants, tuple[TableChanges, ...]]:
     step = read_instants(connection, run_id, number)
     after = step.after if step.finished else None
-    return step.before, after, read_changes(connection, step.before, after, step.origin, limit=limit)
+    return step, read_changes(connection, step.before, after, step.origin, limit=limit)
 
 
 def truth(report: Report, seconds: float) -> Replay:
@@ -44,3 +57,146 @@ def truth(report: Report, seconds: float) -> Replay:
         retries=report.retries,
         notes=tuple(report.notes),
     )
+
+
+class Tables:
+    """Pages through the watched tables as of one step and moment, each page in a snapshot that is rolled back.
+
+    Over one connection, opened when first needed. Not for several threads at once, except `cancel`.
+    All raise NotFoundError where the step is gone, and DatabaseError.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        run_id: UUID,
+        number: int,
+        moment: Moment,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._run_id = run_id
+        self._number = number
+        self._moment = moment
+        self._reader = Reader(target)
+        self._clock = clock
+
+    def listing(self) -> Listing:
+        """All of them, with what the step changed in each."""
+        started = self._clock()
+        (tables, changes, instant), report = self._reader.read(self._listing)
+        return Listing(tables, changes, instant, truth(report, self._clock() - started))
+
+    def page(self, table: Table, start: Start, limit: int) -> Page:
+        """Some rows of a table."""
+        started = self._clock()
+        (table, rows), report = self._reader.read(lambda c: self._page(c, table, start, limit))
+        return Page(table, rows, truth(report, self._clock() - started))
+
+    def story(self, table: Table, key: Texts) -> Story:
+        """A row, whole, and what became of it during the run."""
+        started = self._clock()
+        (table, rows, touches, more), report = self._reader.read(lambda c: self._story(c, table, key))
+        return Story(table, key, rows, touches, more, truth(report, self._clock() - started))
+
+    def cancel(self) -> None:
+        """Stop what is running, from another thread; it then raises DatabaseError."""
+        self._reader.cancel()
+
+    def close(self) -> None:
+        self._reader.close()
+
+    def _listing(
+        self, connection: psycopg.Connection
+    ) -> tuple[tuple[Table, ...], tuple[TableChanges, ...] | None, Instant | None]:
+        step = read_instants(connection, self._run_id, self._number)
+        instant = step.at(self._moment)
+        tables = survey(connection, instant, step.origin).tables
+        if self._moment is Moment.ASKED:
+            return tables, None, instant
+        return tables, _changes(connection, self._run_id, self._number, 200)[1], instant
+
+    def _page(
+        self, connection: psycopg.Connection, table: Table, start: Start, limit: int
+    ) -> tuple[Table, Rows]:
+        step = read_instants(connection, self._run_id, self._number)
+        instant = step.at(self._moment)
+        standing = _standing(connection, instant, step.origin, table)
+        rows = read_page(connection, read_layout(connection, standing), start, limit)
+        # Asked again: by now the table is locked against what a snapshot does not protect from.
+        locked = _standing(connection, instant, step.origin, table)
+        if _is_known(locked) != _is_known(standing):
+            rows = read_page(connection, read_layout(connection, locked), start, limit)
+        return locked.table, rows
+
+    def _story(
+        self, connection: psycopg.Connection, table: Table, key: Texts
+    ) -> tuple[Table, Rows, tuple[Touch, ...], bool]:
+        step = read_instants(connection, self._run_id, self._number)
+        standing = _standing(connection, step.at(self._moment), step.origin, table)
+        row = read_row(connection, read_layout(connection, standing), key)
+        if not _is_known(standing):
+            return standing.table, row, (), False
+        written, more = read_touches(connection, standing, key, self._run_id, MOST_TOUCHES)
+        return standing.table, row, tuple(_touches(connection, self._run_id, table, key, written)), more
+
+
+def _standing(
+    connection: psycopg.Connection, instant: Instant | None, origin: Origin | None, table: Table
+) -> Standing:
+    """Have the transaction read as of an instant; how the table is to be read."""
+    found = survey(connection, instant, origin)
+    turn(connection, found)
+    for standing in found.standings:
+        if (standing.table.schema, standing.table.name) == (table.schema, table.name):
+            return standing
+    raise DatabaseError(f"{table.schema}.{table.name} is not watched any more")
+
+
+def _is_known(standing: Standing) -> bool:
+    return standing.table.verdict.certainty is not Certainty.UNKNOWN
+
+
+def _touches(
+    connection: psycopg.Connection, run_id: UUID, table: Table, key: Texts, written: Sequence[Written]
+) -> list[Touch]:
+    """From what to what each step has brought the row, as its instants show it."""
+    touches: list[Touch] = []
+    old: Texts | None = None
+    was_known = True
+    for (number, during), writes in groupby(written, lambda write: (write.step, write.during)):
+        step, last = read_instants(connection, run_id, number), list(writes)[-1]
+        if not touches:
+            before = _before(connection, run_id, step, number, during)
+            was_known, old = _row(connection, before, step.origin, table, key)
+        is_known, new = _row(connection, step.after if during else step.before, step.origin, table, key)
+        known = was_known and is_known
+        own = step.after.backend if step.before and step.after else None
+        mine = None if own is None or not during else last.backend == own
+        if old != new or not known:
+            change = RowChange(key, old, new, last.who, last.backend, mine)
+            touches.append(Touch(number, during, change, known))
+        was_known, old = is_known, new
+    return touches
+
+
+def _before(
+    connection: psycopg.Connection, run_id: UUID, step: Instants, number: int, during: bool
+) -> Instant | None:
+    """The instant before a write that a step was the first to see."""
+    if during:
+        return step.before
+    try:
+        return read_instants(connection, run_id, number - 1).after
+    except NotFoundError:
+        return step.before
+
+
+def _row(
+    connection: psycopg.Connection, instant: Instant | None, origin: Origin | None, table: Table, key: Texts
+) -> tuple[bool, Texts | None]:
+    """Whether the past of the table is known there, and the row if it was there."""
+    standing = _standing(connection, instant, origin, table)
+    if not _is_known(standing):
+        return False, None
+    rows = read_row(connection, read_layout(connection, standing), key).rows
+    return True, rows[0] if rows else None

@@ -12,7 +12,7 @@ GROUPS = {
     "Move": ("move", "open", "select"),
     "Stop and find": ("choose", "breakpoints", "hit", "prompt", "failed", "clear", "follow"),
     "Type": ("run", "new_line", "up", "down", "delete_or_leave"),
-    "Look": ("pane", "scroll", "row", "switch", "sql", "help", "redraw"),
+    "Look": ("pane", "scroll", "row", "switch", "sql", "browse", "help", "redraw"),
     "Take along": ("copy", "pager"),
     "Change": ("enable", "delete", "add"),
     "Leave": ("cancel", "app.suspend_process", "close"),

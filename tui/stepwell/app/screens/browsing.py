@@ -1,0 +1,196 @@
+"""A screen of watched tables as of a step: what it shows, and the worker that reads it."""
+
+from dataclasses import replace
+
+from textual import on
+from textual.app import ComposeResult
+from textual.geometry import Offset
+from textual.message import Message
+from textual.screen import Screen
+
+from stepwell.app.browsed import Browsed
+from stepwell.app.browser import Browser
+from stepwell.app.messages import Failed, Paged, TablesListed, Told
+from stepwell.app.panes.browser import (
+    BrowserView,
+    above_lines,
+    below_lines,
+    body_heading,
+    listing_lines,
+    story_document,
+)
+from stepwell.app.result import HEADER_ROWS
+from stepwell.app.widgets.lines import Lines
+from stepwell.app.widgets.prompt import Prompt
+from stepwell.app.worker import Job, Worker
+from stepwell.core.pages import Start
+
+PATIENCE = 0.2
+"""Seconds after which it is said that something is read."""
+LEAVING = (0.2, 2.0)
+"""Seconds that what runs may take to end after each of so many attempts to cancel it."""
+
+
+class BrowsingScreen(Screen[None]):
+    """A list of tables, the rows of one, or one row: whichever of them `view` has."""
+
+    AUTO_FOCUS = ""
+    DEFAULT_CSS = """
+    BrowsingScreen { layout: vertical; }
+    BrowsingScreen #above { height: 1; }
+    BrowsingScreen #below { height: 2; }
+    """
+
+    def __init__(self, browser: Browser, view: BrowserView) -> None:
+        super().__init__()
+        self.browser = browser
+        self.view = view
+        self.worker = Worker(self.post_message, browser.close)
+        self.browsed: Browsed | None = None
+        """The rows of the table that is opened."""
+        self._awaited: object = None
+        """What the rows that are to take their place are asked for, until they are there."""
+        self._extending = False
+        self._pending = False
+        """Whether anything has yet to be read."""
+
+    def compose(self) -> ComposeResult:
+        yield Lines(id="above")
+        yield Lines(id="body")
+        yield Lines(id="below")
+        yield Prompt()
+
+    def on_mount(self) -> None:
+        self.worker.start()
+        self.worker.rest_with(self, self.browser.cancel)
+        self.submit("list", self.browser.listing)
+
+    def on_unmount(self) -> None:
+        for patience in LEAVING:
+            if self.worker.busy:
+                self.browser.cancel()
+            self.worker.stop(patience)
+
+    def on_resize(self) -> None:
+        self.show()
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is what keys are meant for."""
+        return bool(self.view.error) or (self.view.listing is not None and self._awaited is None)
+
+    @property
+    def settled(self) -> bool:
+        """Whether all that was asked for is there."""
+        return self.ready and not self._pending and not self.worker.busy
+
+    @property
+    def body(self) -> Lines:
+        return self.query_one("#body", Lines)
+
+    def submit(self, kind: str, job: Job) -> None:
+        """Have something read; where it takes long that is said."""
+        self._pending = True
+        self.worker.submit(kind, job)
+        self.set_timer(PATIENCE, lambda: self.show(waiting=self._pending))
+
+    def read_rows(self, start: Start) -> None:
+        """Have the rows from a start on read, in place of those that are there."""
+        table = self.view.table
+        if table is not None:
+            self._awaited = subject = object()
+            self.submit("page", lambda: self.browser.page(subject, table, start))
+
+    def read_on(self) -> None:
+        """Have the rows read that will be in view soon."""
+        browsed = self.browsed
+        wanted = None if browsed is None or self._extending else browsed.wanted()
+        if browsed is not None and wanted is not None:
+            self._extending, table, start = True, browsed.table, wanted
+            self.submit("more", lambda: self.browser.page(browsed, table, start))
+
+    def forget(self) -> None:
+        """The rows, and those that were asked for."""
+        for kind in ("page", "more", "story"):
+            self.worker.drop(kind)
+        self.browsed = self._awaited = None
+        self._extending = self._pending = False
+
+    def show(self, **changes: object) -> None:
+        """Show what is known now, with some of it changed; only rows that differ cost anything."""
+        self.view = view = replace(self.view, **changes)  # type: ignore[arg-type]  # its own fields
+        above = self.query_one("#above", Lines)
+        height = len(above_lines(view, self.size.width))
+        if above.styles.height is None or above.styles.height.value != height:
+            above.styles.height = height
+        above.fill(lambda width, _: above_lines(view, width))
+        self.query_one("#below", Lines).fill(lambda width, _: below_lines(view, width))
+        self._show_body()
+
+    def _show_body(self) -> None:
+        view, body, browsed = self.view, self.body, self.browsed
+        body.heading = lambda position: body_heading(view, browsed, position, self.size.width)
+        row = None
+        if view.story is not None:
+            body.paint()
+        elif view.table is not None:
+            if browsed is not None:
+                body.fill(lambda width, height: browsed.result.lines(width, height - 1, chosen=True))
+                body.paint()  # the heading tells which rows these are
+                row = HEADER_ROWS + browsed.result.at.row - browsed.result.top
+            else:
+                body.show([])
+        elif (listing := view.listing) is not None:
+            body.fill(lambda width, _: listing_lines(listing, view.selected, width))
+            row = view.selected
+        if row is not None:
+            self.app.cursor_position = body.content_region.offset + Offset(0, 1 + row)
+
+    def _arrived(self, message: Message) -> None:
+        message.stop()
+        self._pending = False
+
+    @on(TablesListed)
+    def _listed(self, message: TablesListed) -> None:
+        self._arrived(message)
+        self.show(listing=message.listing, replay=message.listing.replay, waiting=False)
+
+    @on(Paged)
+    def _paged(self, message: Paged) -> None:
+        self._arrived(message)
+        page, start = message.page, message.start
+        if self.browsed is not None and message.subject is self.browsed:
+            self._extending = False
+            if page.rows.columns == self.browsed.page.rows.columns:
+                self.browsed.extend(page, start)
+            else:
+                self.browsed = Browsed(page, start)
+        elif message.subject is not self._awaited:
+            return
+        elif start.key and not page.rows.rows:
+            self.show(message="no key is as high as that: these are the last")
+            self.read_rows(Start(backwards=True))
+            return
+        else:
+            self.browsed, self._awaited, self._extending = Browsed(page, start), None, False
+        self.show(table=page.table, replay=page.replay, waiting=False)
+        self.read_on()
+
+    @on(Told)
+    def _told(self, message: Told) -> None:
+        self._arrived(message)
+        story = message.story
+        if self.view.table is not None:
+            self.body.fill(lambda width, _: story_document(story, width))
+            self.show(story=story, replay=story.replay, waiting=False)
+
+    @on(Failed)
+    def _failed(self, message: Failed) -> None:
+        self._arrived(message)
+        if message.job == "more":
+            self._extending = False
+        elif message.job == "page":
+            self._awaited = None
+        table = None if self.browsed is None else self.view.table
+        if self.worker.is_news(message):
+            self.show(table=table, error=message.text, waiting=False)

@@ -1,0 +1,105 @@
+"""Rows of a watched table as of an instant, page by page by its key: no page takes longer than another."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import Connection, sql
+from psycopg.rows import dict_row
+
+from stepwell.core.pages import Start
+from stepwell.core.past import Certainty, Rows
+from stepwell.errors import DatabaseError
+from stepwell.store.asof import Standing
+from stepwell.store.queries import query
+from stepwell.store.texts import Texts, read_texts
+
+CUT = 1_000
+"""Characters of a value, and one more where it has more; those of keys are whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What rows are read from: the past of a table, or where that is unknown the table itself."""
+
+    relation: sql.Identifier
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    key: tuple[str, ...]
+
+
+def read_layout(connection: Connection[Any], standing: Standing) -> Layout:
+    """Raises DatabaseError where there is nothing to read from, and what psycopg raises."""
+    table = standing.table
+    known = table.verdict.certainty is not Certainty.UNKNOWN
+    schema = standing.shadow if known else table.schema
+    with connection.cursor(row_factory=dict_row) as cursor:
+        parts = {"schema": schema, "name": table.name}
+        found = cursor.execute(query("read_layout"), parts, prepare=False).fetchall()
+    if not found:
+        raise DatabaseError(f"there is no table {table.schema}.{table.name} now")
+    own = sorted((row["place"], row["name"]) for row in found if row["place"] is not None)
+    key = table.key if known else tuple(name for _, name in own)
+    if not key:
+        raise DatabaseError(
+            f"{table.schema}.{table.name} has no primary key now to page by; s asks it in SQL"
+        )
+    return Layout(
+        sql.Identifier(schema, table.name),
+        tuple(row["name"] for row in found),
+        tuple(row["type"] for row in found),
+        key,
+    )
+
+
+def read_page(connection: Connection[Any], layout: Layout, start: Start, limit: int) -> Rows:
+    """At most `limit` rows from a start on, the lowest key first. Raises what psycopg raises."""
+    statement = sql.SQL("SELECT {values} FROM {relation} AS p {where} ORDER BY {order} LIMIT {limit}").format(
+        values=sql.SQL(", ").join(_text(name, whole=name in layout.key) for name in layout.columns),
+        relation=layout.relation,
+        where=_where(layout, start),
+        order=sql.SQL(", ").join(
+            sql.SQL("{} DESC" if start.backwards else "{}").format(sql.Identifier("p", name))
+            for name in layout.key
+        ),
+        limit=sql.Literal(limit + 1),
+    )
+    found = read_texts(connection, statement)
+    rows = found[:limit]
+    if start.backwards:
+        rows.reverse()
+    return Rows(layout.columns, layout.types, tuple(rows), len(found) > limit)
+
+
+def read_row(connection: Connection[Any], layout: Layout, key: Texts) -> Rows:
+    """One row with all of its values whole; none where it is not there. Raises what psycopg raises."""
+    statement = sql.SQL("SELECT {values} FROM {relation} AS p WHERE {same}").format(
+        values=sql.SQL(", ").join(_text(name, whole=True) for name in layout.columns),
+        relation=layout.relation,
+        same=sql.SQL(" AND ").join(
+            sql.SQL("{} = {}").format(sql.Identifier("p", name), sql.Literal(value))
+            for name, value in zip(layout.key, key, strict=True)
+        ),
+    )
+    return Rows(layout.columns, layout.types, tuple(read_texts(connection, statement)[:1]))
+
+
+def _text(name: str, *, whole: bool) -> sql.Composed:
+    """A value as Postgres writes it, by the type's own output function; what is long is cut in the server."""
+    value = sql.Identifier("p", name)
+    if whole:
+        return sql.SQL("{}").format(value)
+    return sql.SQL(
+        "CASE WHEN pg_catalog.num_nonnulls({0}) = 1"
+        " THEN pg_catalog.left(pg_catalog.format('%s', {0}), {1}) END"
+    ).format(value, sql.Literal(CUT + 1))
+
+
+def _where(layout: Layout, start: Start) -> sql.Composable:
+    if not start.key:
+        return sql.SQL("")
+    order = (("<", "<="), (">", ">="))[not start.backwards][start.inclusive]
+    return sql.SQL("WHERE ({}) {} ({})").format(
+        sql.SQL(", ").join(sql.Identifier("p", name) for name in layout.key[: len(start.key)]),
+        sql.SQL(order),
+        sql.SQL(", ").join(map(sql.Literal, start.key)),
+    )

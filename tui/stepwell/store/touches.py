@@ -1,0 +1,67 @@
+"""At which steps of a run one row of a watched table was written."""
+
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from psycopg import Connection, sql
+
+from stepwell.store.asof import Standing
+from stepwell.store.capture import LOG
+from stepwell.store.texts import Texts, read_texts
+
+
+class Written(NamedTuple):
+    """The first step whose end saw a write; `during`: its beginning did not."""
+
+    step: int
+    during: bool
+    who: str
+    backend: int
+
+
+def read_touches(
+    connection: Connection[Any], standing: Standing, key: Texts, run_id: UUID, most: int
+) -> tuple[list[Written], bool]:
+    """The writes of a row during the run that its steps have seen, oldest first, and whether there are older ones.
+
+    The newest `most` are looked at. Raises what psycopg raises.
+    """
+    statement = sql.SQL(
+        "WITH e AS MATERIALIZED (SELECT position, xid, who, backend FROM {log} WHERE {same}"
+        " ORDER BY position DESC LIMIT {most}),"
+        " step AS MATERIALIZED (SELECT step_number, finished_order, snapshot_before,"
+        " own_before, position_before, snapshot_after, own_after, position_after FROM agent_steps"
+        " WHERE run_id = {run} AND snapshot_before IS NOT NULL AND snapshot_after IS NOT NULL)"
+        " SELECT e.who, e.backend::text, s.step_number::text, s.during::text FROM e LEFT JOIN LATERAL"
+        " (SELECT step_number, NOT ({before}) AS during FROM step WHERE {after}"
+        " ORDER BY coalesce(finished_order, step_number), step_number LIMIT 1) AS s"
+        " ON s.during OR EXISTS (SELECT FROM step WHERE NOT ({after})) ORDER BY e.position"
+    ).format(
+        log=sql.Identifier(LOG, f"t{standing.id}"),
+        same=sql.SQL(" AND ").join(
+            sql.SQL("{} = {}").format(sql.Identifier(f"a{number}"), sql.Literal(value))
+            for number, value in zip(standing.key, key, strict=True)
+        ),
+        most=sql.Literal(most + 1),
+        run=sql.Literal(run_id),
+        before=_seen("before"),
+        after=_seen("after"),
+    )
+    found = read_texts(connection, statement)
+    seen = [
+        Written(int(step), during == "true", who or "", int(backend or 0))
+        for who, backend, step, during in found[-most:]
+        if step is not None
+    ]
+    return seen, len(found) > most
+
+
+def _seen(when: str) -> sql.Composed:
+    """Whether an instant of a step has an entry in it."""
+    snapshot, own, position = (
+        sql.Identifier("step", f"{name}_{when}") for name in ("snapshot", "own", "position")
+    )
+    return sql.SQL(
+        "CASE WHEN e.xid = {own} THEN e.position <= {position}"
+        " ELSE pg_visible_in_snapshot(e.xid, {snapshot}) END"
+    ).format(own=own, position=position, snapshot=snapshot)
