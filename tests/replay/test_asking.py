@@ -269,3 +269,28 @@ def test_on_a_standby_it_reads_too(standby: Standby, shop: str, server: str) -> 
     assert answer.rows.rows == (("note 1",),)
     assert answer.replay.isolation == "REPEATABLE READ READ ONLY"
     assert answer.replay.notes == ("standby",)
+
+
+def test_what_a_foreign_server_reads_is_todays(shop: str, replayer: Replayer) -> None:
+    """Also where it joins by itself, and the plan names no table of its own."""
+    here = conninfo_to_dict(shop)
+    with psycopg.connect(shop, autocommit=True) as connection:
+        if not connection.execute(
+            "SELECT FROM pg_available_extensions WHERE name = 'postgres_fdw'"
+        ).fetchall():
+            pytest.skip("this server has no postgres_fdw")
+        connection.execute("CREATE EXTENSION postgres_fdw")
+        connection.execute(
+            f"CREATE SERVER other FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '{here['host']}',"
+            f" port '{here.get('port', 5432)}', dbname '{here['dbname']}')"
+        )
+        connection.execute("CREATE USER MAPPING FOR CURRENT_USER SERVER other OPTIONS (user 'postgres')")
+        for name in ("far", "farther"):
+            connection.execute(
+                f"CREATE FOREIGN TABLE {name} (id int, note text) SERVER other OPTIONS (table_name 'orders')"
+            )
+    query = "SELECT count(*) FROM far JOIN farther USING (id)"
+    answer = replayer.query(1, Moment.ASKED, query)
+    assert answer.rows.rows == (("1200",),)
+    assert all(seen.how == "today" and "far" in seen.name for seen in answer.seen)
+    assert answer.seen

@@ -5,6 +5,7 @@ import pytest
 
 from stepwell.core.effects import is_harmless, why_refused
 from stepwell.core.statements import parse
+from stepwell.errors import StatementError
 from stepwell.store.plan import read_seen
 
 CALLABLE = """
@@ -45,3 +46,13 @@ def test_all_tables_and_views_of_postgres_can_be_read(dsn: str) -> None:
         assert len(names) > 200
         for name in names:
             assert read_seen(connection, parse(f"TABLE {name}"), ()) == ()
+
+
+def test_one_that_nobody_has_looked_at_is_refused(dsn: str) -> None:
+    with psycopg.connect(dsn) as connection:
+        connection.execute(
+            "CREATE FUNCTION pg_catalog.pg_novelty() RETURNS int VOLATILE LANGUAGE sql AS 'SELECT 1'"
+        )
+        with pytest.raises(StatementError, match=r"pg_novelty\(\) does not run here: it is volatile"):
+            read_seen(connection, parse("SELECT pg_novelty()"), ())
+        connection.rollback()

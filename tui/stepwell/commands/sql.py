@@ -117,7 +117,7 @@ def _statement(args: argparse.Namespace) -> str:
     try:
         if args.statement == "-":
             return sys.stdin.read()
-        return str(args.statement) if args.file is None else Path(args.file).read_text(encoding="utf-8")
+        return str(args.statement) if args.file is None else Path(args.file).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{args.file or 'the input'} is no text in UTF-8") from None
 

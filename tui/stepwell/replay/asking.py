@@ -76,7 +76,7 @@ def _ask(
     instants = read_instants(connection, run_id, number)
     instant = instants.at(moment)
     tables = look_back(connection, instant, instants.origin)
-    asking.pin(connection)
+    asking.pin(connection, limit)
     seen = read_seen(connection, statement, tables)
     return asking.run(connection, statement, limit), seen, tables, instant
 

@@ -33,9 +33,15 @@ ONES_OWN = (
 """What is not the statement's fault: the reader says these in its own words, or tries again."""
 
 
-def pin(connection: Connection) -> None:
-    """Have the server read a text as `core.tokens` does, for this transaction, whatever its role's settings are."""
-    connection.execute("SET LOCAL standard_conforming_strings = on")
+def pin(connection: Connection, limit: int | None) -> None:
+    """Have the server read a text as `core.tokens` does, for this transaction, whatever its role's settings are.
+
+    And plan for all rows, where there is no limit: of a cursor it takes only the first to be wanted soon.
+    """
+    connection.execute(
+        "SET LOCAL standard_conforming_strings = on"
+        + "; SET LOCAL cursor_tuple_fraction = 1" * (limit is None)
+    )
 
 
 def run(connection: Connection, statement: Statement, limit: int | None) -> Rows:

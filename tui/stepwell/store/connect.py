@@ -19,7 +19,7 @@ from stepwell.store.target import Target, resolve
 if TYPE_CHECKING:
     from stepwell.store.embedded import Embedded
 
-__all__ = ["Target", "connect", "hang_up", "is_standby", "prepare", "resolve"]
+__all__ = ["GUARD", "Target", "connect", "hang_up", "is_standby", "prepare", "resolve"]
 
 OLDEST = 150000
 """The oldest server, as libpq numbers versions."""
@@ -34,6 +34,7 @@ LIVENESS = {
 """By when a broken network is noticed, where the user set nothing: in about half a minute, not in hours."""
 
 GUARD = "-c default_transaction_read_only=on"
+"""The startup option of a guarded session."""
 
 # Ordered: the first that the server's words contain is taken.
 _REMEDIES = (

@@ -72,23 +72,27 @@ def _expressions(node: Node) -> Iterator[str]:
             yield from (text for text in values if isinstance(text, str))
 
 
-def _relations(connection: Connection, nodes: Iterable[Node], tables: Sequence[Table]) -> list[Seen]:
-    scans = list(
-        dict.fromkeys(
-            (str(node["Schema"]), str(node["Relation Name"]), bool(_PAST_ALIAS.fullmatch(str(node["Alias"]))))
-            for node in nodes
-            if "Relation Name" in node and "Schema" in node and not _NOT_LISTED.fullmatch(str(node["Schema"]))
-        )
-    )
+def _relations(connection: Connection, nodes: Sequence[Node], tables: Sequence[Table]) -> list[Seen]:
+    scans = list(dict.fromkeys(scan for node in nodes if (scan := _scan(node))))
+    # Joins that a foreign server makes are told by their names together.
+    joins = [Seen(str(node["Relations"]), TODAY) for node in nodes if "Relations" in node]
     if not scans:
-        return []
+        return joins
     given = {"schemas": [schema for schema, *_ in scans], "names": [name for _, name, _ in scans]}
     roots = {row[0]: row[1:] for row in connection.execute(query("find_roots"), given, prepare=False)}
     seen = [
         _relation(*roots.get(place, scan[:2]), past=scan[2], tables=tables)
         for place, scan in enumerate(scans, 1)
     ]
-    return list(dict.fromkeys(seen))
+    return list(dict.fromkeys([*seen, *joins]))
+
+
+def _scan(node: Node) -> tuple[str, str, bool] | None:
+    """Schema and name of what a node reads, and whether that is its past; None for what is not listed."""
+    schema, name = node.get("Schema"), node.get("Relation Name")
+    if name is None or _NOT_LISTED.fullmatch(str(schema)):
+        return None
+    return str(schema), str(name), _PAST_ALIAS.fullmatch(str(node["Alias"])) is not None
 
 
 def _relation(schema: str, name: str, *, past: bool, tables: Sequence[Table]) -> Seen:

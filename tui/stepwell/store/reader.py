@@ -10,7 +10,7 @@ from stepwell.errors import DatabaseError
 from stepwell.store.blockers import locker
 from stepwell.store.bounded import glance
 from stepwell.store.columns import check_columns
-from stepwell.store.connect import Target, connect, hang_up, is_standby
+from stepwell.store.connect import GUARD, Target, connect, hang_up, is_standby
 from stepwell.store.session import UNKNOWN, Session, read_session
 from stepwell.store.transaction import Report, read_snapshot
 from stepwell.store.trouble import lost, told
@@ -31,6 +31,8 @@ class Reader:
     def __init__(self, target: Target, *, guarded: bool = False) -> None:
         self.target = target
         self._guarded = guarded
+        self._refused = False
+        """A pooler has refused the guard, and need not be asked again."""
         self.untold = ""
         """Why the connection was lost and opened again, noted in each report until the caller empties it."""
         self._connection: psycopg.Connection | None = None
@@ -122,7 +124,8 @@ class Reader:
         )
 
     def _open(self) -> None:
-        self._connection = connect(self.target, read_only=True, guarded=self._guarded)
+        self._connection = connect(self.target, read_only=True, guarded=self._guarded and not self._refused)
+        self._refused = self._guarded and GUARD not in self._connection.info.options
         try:
             self._standby = is_standby(self._connection)
             self._session = glance(self._connection, _looked_over)
