@@ -18,8 +18,10 @@ FROM (
         SELECT pg_catalog.pg_current_xact_id_if_assigned()::pg_catalog.text AS own,
                (SELECT c.oid
                 FROM pg_catalog.pg_class AS c
-                JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-                WHERE n.nspname = 'stepwell_log' AND c.relname = 'position' AND c.relkind = 'S') AS sequence
+                WHERE c.relname OPERATOR(pg_catalog.=) 'position' AND c.relkind OPERATOR(pg_catalog.=) 'S'
+                  AND c.relnamespace OPERATOR(pg_catalog.=) (
+                      SELECT n.oid FROM pg_catalog.pg_namespace AS n
+                      WHERE n.nspname OPERATOR(pg_catalog.=) 'stepwell_log')) AS sequence
         OFFSET 0
     ) AS found
     OFFSET 0
