@@ -13,6 +13,8 @@ from stepwell.recorder.intents import Errand
 from stepwell.recorder.writer import Writer
 from stepwell.store.sights import AgentConnection, has_begun, read_sight, read_sight_async, status_of
 
+NAMES = ("driver_connection", "sync_connection", "connection")
+"""What leads from an object that wraps a connection to the one below, as in SQLAlchemy and Django."""
 LAYERS = 4
 """How many objects may stand before the connection of psycopg itself."""
 
@@ -20,14 +22,14 @@ LAYERS = 4
 class Own:
     """A connection of the agent's, asked only where that can neither change nor break what the agent does with it.
 
-    That is between its statements, and outside a transaction or in one that has had its first query. Elsewhere there is
-    no answer, and the recorder's own snapshot stands for it.
+    That is between its statements, and outside a transaction or in one that certainly has had its first query: one
+    that has written or holds a snapshot. Elsewhere there is no answer, and the recorder's own snapshot stands for it.
     """
 
     __slots__ = ("_given", "_process")
 
     def __init__(self, given: object) -> None:
-        """A psycopg connection, or what leads to one by `driver_connection` or `connection`, as SQLAlchemy's does.
+        """A psycopg connection, or what leads to one by `NAMES`.
 
         Raises UsageError for anything else.
         """
@@ -87,8 +89,7 @@ def _driver(given: Any) -> AgentConnection | None:
         if isinstance(given, Connection | AsyncConnection):
             return given
         try:
-            inner = getattr(given, "driver_connection", None)
-            given = getattr(given, "connection", None) if inner is None else inner
+            given = next((inner for name in NAMES if (inner := getattr(given, name, None)) is not None), None)
         except Exception as error:  # it may refuse in any way
             raise _ForeignError from error
     return given if isinstance(given, Connection | AsyncConnection) else None

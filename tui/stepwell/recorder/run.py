@@ -83,13 +83,14 @@ class Run:
 
         For options of a step whose call takes arguments of the same names. What is None stays as it is here.
 
-        `connection` is the agent's own to the database that is recorded to: of psycopg, or what leads to one by
-        `driver_connection` or `connection`. A step notes what the database looked like before its call and after it;
-        with a connection, as that one sees it: with what its transaction has written and not yet committed, and from
+        `connection` is the agent's own to the database that is recorded to: of psycopg, or of what stands over it
+        (SQLAlchemy, Django). A step notes what the database looked like before its call and after it; with a
+        connection, as that one sees it: with what its transaction has written and not yet committed, and from
         REPEATABLE READ on in that transaction's own snapshot. It is asked just before the intent is committed, and as
         soon as the call has returned, in one statement that leaves it as it was. Where it cannot be asked without
-        risk (it is in use, in a pipeline, in a failed transaction or in one that has had no query, or behind a pooler,
-        or asynchronous in a step that is not awaited), the step notes what the recorder sees, as without a connection.
+        risk (it is in use, in a pipeline, in a failed transaction, behind a pooler, or asynchronous in a step that is
+        not awaited) or sees what all see (in a transaction of READ COMMITTED that has not written), the step notes
+        what the recorder sees, as without a connection.
 
         Raises UsageError for a name that a database cannot hold, and for what leads to no such connection.
         """
