@@ -15,6 +15,7 @@ from stepwell.errors import DatabaseError, StatementError
 from stepwell.replay import Replayer
 from stepwell.store.connect import resolve
 from stepwell.store.queries import sql_folder
+from tests.conftest import create_database, drop_database
 from tests.replay.escapes import CAUGHT_BY_SERVER, LEFT_TO_ROLE, REFUSED, SCHEMA, lines
 from tests.replay.rows import RUN, add_step
 from tests.store.conftest import wait_until
@@ -46,14 +47,23 @@ UNION ALL SELECT 'ours', count(*)::text FROM pg_stat_activity
 """
 
 
-@pytest.fixture
-def admin(schema_dsn: str) -> Iterator[psycopg.Connection]:
+@pytest.fixture(scope="module")
+def shop(server: str, schema_template: str) -> Iterator[str]:
+    """Conninfo of a database of these tests' own."""
+    dsn = create_database(server, schema_template)
+    yield dsn
+    drop_database(server, dsn)
+
+
+@pytest.fixture(scope="module")
+def admin(shop: str) -> Iterator[psycopg.Connection]:
     """A superuser beside, in a shop whose tables belong to OWNER, and which READER may look at."""
-    with psycopg.connect(schema_dsn, autocommit=True) as connection:
+    with psycopg.connect(shop, autocommit=True) as connection:
         connection.execute("ALTER SYSTEM SET autovacuum = off")  # it takes numbers of transactions
         connection.execute("SELECT pg_reload_conf()")
         connection.execute((sql_folder() / "roles.sql").read_bytes())
         for role in (READER, OWNER):
+            connection.execute(f"DROP ROLE IF EXISTS {role}")
             connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'it' IN ROLE stepwell_debugger")
         connection.execute(SCHEMA)
         connection.execute(f"GRANT USAGE ON SCHEMA shop TO {READER}")
@@ -69,7 +79,7 @@ def admin(schema_dsn: str) -> Iterator[psycopg.Connection]:
             connection.execute(
                 give.format(sql.SQL(kind), sql.Identifier("shop", name), sql.Identifier(OWNER))
             )
-        add_step(schema_dsn, 1, "tool_call", output=1)
+        add_step(shop, 1, "tool_call", output=1)
         connection.execute("SELECT pg_switch_wal()")  # so that the next file is not full soon
         connection.execute("VACUUM (ANALYZE)")
         yield connection
@@ -92,14 +102,12 @@ def check(admin: psycopg.Connection, before: dict[str, object]) -> None:
 
 
 @pytest.fixture(params=["reader", "owner", "superuser"])
-def replayer(
-    request: pytest.FixtureRequest, schema_dsn: str, admin: psycopg.Connection
-) -> Iterator[Replayer]:
+def replayer(request: pytest.FixtureRequest, shop: str, admin: psycopg.Connection) -> Iterator[Replayer]:
     """One that asks in the name of such a role."""
     assert admin
     user = {"reader": {"user": READER}, "owner": {"user": OWNER}}.get(request.param, {})
     password = {"password": "it"} if user else {}
-    with closing(Replayer(resolve(make_conninfo(schema_dsn, **user, **password)), RUN)) as asking:
+    with closing(Replayer(resolve(make_conninfo(shop, **user, **password)), RUN)) as asking:
         yield asking
 
 
@@ -158,9 +166,9 @@ CARELESS = (
 )
 
 
-def test_elsewhere_they_do_change_something(admin: psycopg.Connection, schema_dsn: str) -> None:
+def test_elsewhere_they_do_change_something(admin: psycopg.Connection, shop: str) -> None:
     """Or the other tests here would hold whatever Stepwell does."""
-    with psycopg.connect(schema_dsn, autocommit=True) as careless:
+    with psycopg.connect(shop, autocommit=True) as careless:
         for statement in CARELESS:
             before = digest(admin)
             careless.execute(statement)
@@ -168,14 +176,14 @@ def test_elsewhere_they_do_change_something(admin: psycopg.Connection, schema_ds
 
 
 def test_what_a_function_does_to_others_is_not_kept_from_it_and_is_named(
-    admin: psycopg.Connection, schema_dsn: str
+    admin: psycopg.Connection, shop: str
 ) -> None:
     """Only the role can: this one may end the sessions of its own."""
     admin.execute(
         "CREATE FUNCTION shop.hang_up(pid int) RETURNS bool LANGUAGE plpgsql"
         " AS $$ BEGIN RETURN pg_terminate_backend(pid); END $$"
     )
-    with closing(Replayer(resolve(schema_dsn), RUN)) as replayer, psycopg.connect(schema_dsn) as other:
+    with closing(Replayer(resolve(shop), RUN)) as replayer, psycopg.connect(shop) as other:
         answer = ask(replayer, f"SELECT shop.hang_up({other.info.backend_pid})")
         assert answer.caution == (
             "calls shop.hang_up(), which may do what the role may, beyond the transaction too;"
@@ -186,12 +194,12 @@ def test_what_a_function_does_to_others_is_not_kept_from_it_and_is_named(
 
 
 def test_a_statement_that_takes_too_long_or_waits_for_a_lock_is_ended(
-    admin: psycopg.Connection, schema_dsn: str
+    admin: psycopg.Connection, shop: str
 ) -> None:
-    bounded = make_conninfo(schema_dsn, options="-c statement_timeout=200")
+    bounded = make_conninfo(shop, options="-c statement_timeout=200")
     with closing(Replayer(resolve(bounded), RUN)) as replayer:
         assert refusal(replayer, "SELECT pg_sleep(60)").endswith("statement timeout: reading took too long")
-    with closing(Replayer(resolve(schema_dsn), RUN)) as replayer, admin.transaction():
+    with closing(Replayer(resolve(shop), RUN)) as replayer, admin.transaction():
         admin.execute("LOCK TABLE shop.orders")
         assert refusal(replayer, "SELECT * FROM shop.orders").endswith("lock timeout")
 
