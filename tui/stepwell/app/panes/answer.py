@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from stepwell.app.panes.grid import NULL
+from stepwell.app.panes.verdicts import verdict_role, verdict_words
 from stepwell.app.present import (
     ELLIPSIS,
     Document,
@@ -138,8 +139,8 @@ def _tables(tables: Sequence[Table], names: Sequence[str], column: int, width: i
     for table, name in zip(tables, names, strict=True):
         start = f"{fit(name, column)}  "
         room = max(16, width - len(start))
-        for at, piece in enumerate(wrap(_verdict(table), room)):
-            yield (Span(start if at == 0 else " " * cells(start)), Span(piece, _trust(table)))
+        for at, piece in enumerate(wrap(verdict_words(table), room)):
+            yield (Span(start if at == 0 else " " * cells(start)), Span(piece, verdict_role(table)))
 
 
 def columns_document(table: Table, width: int) -> Document:
@@ -147,7 +148,7 @@ def columns_document(table: Table, width: int) -> Document:
     title = (
         Span(clean(f"{table.schema}.{table.name}"), Role.HEADING),
         Span("  "),
-        Span(_verdict(table), _trust(table)),
+        Span(verdict_words(table), verdict_role(table)),
     )
     return Rows(
         [
@@ -161,15 +162,6 @@ def columns_document(table: Table, width: int) -> Document:
             ),
         ]
     )
-
-
-def _verdict(table: Table) -> str:
-    why = clean(table.verdict.why)
-    return f"{table.verdict.certainty}: {why}" if why else str(table.verdict.certainty)
-
-
-def _trust(table: Table) -> Role:
-    return Role.PLAIN if table.verdict.certainty is Certainty.EXACT else Role.ERROR
 
 
 def refused_document(text: str, problem: StatementError, width: int) -> Document:
