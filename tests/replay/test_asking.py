@@ -125,7 +125,7 @@ def test_an_answer_that_is_too_long_is_cut_or_refused(
     query = "SELECT repeat('x', 20000) FROM generate_series(1, 1000)"
     rows = replayer.query(1, Moment.AFTER, query).rows
     assert (len(rows.rows) < 500, rows.more) == (True, True)
-    with pytest.raises(StatementError, match="longer than 1,000,000 characters"):
+    with pytest.raises(StatementError, match="takes more than 1 MB"):
         replayer.query(1, Moment.AFTER, query, limit=None)
 
 

@@ -87,17 +87,17 @@ def is_complete(text: str) -> bool:
 
 def _is_query(found: list[Token], at: int = 0) -> bool:
     """Whether what begins there does so with such a word, maybe in brackets."""
-    while found[at:] and found[at][:2] == BRACKET:
+    while at < len(found) and found[at][:2] == BRACKET:
         at += 1
-    return bool(found[at:]) and found[at].kind is Kind.WORD and found[at].value in QUERIES
+    return at < len(found) and found[at].kind is Kind.WORD and found[at].value in QUERIES
 
 
 def _query_of(found: list[Token]) -> int:
     """Where the query begins that EXPLAIN is given. Raises StatementError where it is given something else."""
     at = 1
-    while found[at:] and found[at][:2] in _OPTIONS:
+    while at < len(found) and found[at][:2] in _OPTIONS:
         at += 1
-    if found[at:] and found[at][:2] == BRACKET and not _is_query(found, at):
+    if at < len(found) and found[at][:2] == BRACKET and not _is_query(found, at):
         at = _closing(found, at) + 1
     if not _is_query(found, at):
         place = found[min(at, len(found) - 1)].start + 1
@@ -123,11 +123,10 @@ def calls(found: list[Token]) -> list[tuple[str, str]]:
     """
     names: list[tuple[str, str]] = []
     for index, token in enumerate(found):
-        after = found[index + 1][:2] == BRACKET if found[index + 1 :] else False
-        dotted = index > 0 and found[index - 1][:2] == (Kind.OTHER, ".")
         if token.kind not in (Kind.WORD, Kind.NAME):
             continue
-        if after or dotted:
+        dotted = index > 0 and found[index - 1][:2] == (Kind.OTHER, ".")
+        if dotted or (index + 1 < len(found) and found[index + 1][:2] == BRACKET):
             if why := why_refused(token.value):
                 raise StatementError(why, position=token.start + 1)
             of = found[index - 2] if dotted and index > 1 else None

@@ -19,8 +19,10 @@ from stepwell.store.queries import query
 PIECE = 100
 """Rows that are fetched first; then as many as make about so many bytes."""
 PIECE_BYTES = 4_000_000
-MOST_BYTES = 256_000_000
+MOST_BYTES = 500_000_000
 """How much of an answer is taken in; what is more than that is refused, or left out where a limit is given."""
+CELL_BYTES = 60
+"""What a value takes in memory beside its letters, about."""
 MOST_SECONDS = 60
 """How long it may take to be fetched: meanwhile nothing that it can see is cleared away, and no table of it altered."""
 Row = tuple[str | None, ...]
@@ -67,7 +69,7 @@ def _fetched(
         result = send(connection, statement, f'FETCH {wanted} FROM "{CURSOR}"')
         rows = _decoded(connection, result)
         found += rows
-        size += sum(len(value) for row in rows for value in row if value is not None)
+        size += sum(len(value or "") + CELL_BYTES for row in rows for value in row)
         if result.ntuples < wanted:
             return result, found, False
         if limit is not None and len(found) > limit:
@@ -75,9 +77,8 @@ def _fetched(
         if size > MOST_BYTES:
             if limit is not None:
                 return result, found, True
-            raise StatementError(
-                f"the answer is longer than {MOST_BYTES:,} characters: ask for less, or give a limit"
-            )
+            megabytes = MOST_BYTES // 1_000_000
+            raise StatementError(f"the answer takes more than {megabytes} MB: ask for less, or give a limit")
         if time.monotonic() > over:
             raise StatementError(f"reading took longer than {MOST_SECONDS} s: ask for less, or give a limit")
         piece = max(1, min(10_000, PIECE_BYTES * len(found) // max(size, 1)))

@@ -50,7 +50,10 @@ def read_seen(connection: Connection, statement: Statement, tables: Sequence[Tab
         nodes = [node for plan in json.loads(text) for node in _nodes(plan["Plan"])]
     except RecursionError:
         raise StatementError("its plan is nested too deeply to be looked at") from None
-    named = [call for node in nodes for text in _expressions(node) for call in calls(tokens(text))]
+    try:
+        named = [call for node in nodes for text in _expressions(node) for call in calls(tokens(text))]
+    except StatementError as problem:
+        raise StatementError(str(problem)) from None  # the place is one in the plan
     return (
         *_relations(connection, nodes, tables),
         *_functions(connection, [*statement.calls, *named]),
