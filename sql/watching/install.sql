@@ -42,9 +42,10 @@ CREATE TABLE IF NOT EXISTS stepwell_log.losses (
 
 -- The shape of a table: storage, columns, partitions, and whether its triggers fire. `born` is told of a partition that was
 -- made as one, so that it has had no rows that nobody logged. Who has changed a column last tells an ALTER TABLE that
--- rewrites the rows from a VACUUM FULL that moves them.
+-- rewrites the rows from a VACUUM FULL that moves them. `current`: the transaction's snapshot sees the table under the name
+-- and in the storage that it has by now. All of it is found by indexes, however many other tables there are.
 CREATE OR REPLACE FUNCTION stepwell_log.shape(watched OID) RETURNS JSONB LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp AS $$
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
     SELECT jsonb_build_object(
         'schema', n.nspname,
         'name', c.relname,
@@ -76,11 +77,13 @@ SET search_path = pg_catalog, pg_temp AS $$
         'key', (SELECT jsonb_agg(k.attnum ORDER BY k.place)
                 FROM pg_index i CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY AS k (attnum, place)
                 WHERE i.indrelid = c.oid AND i.indisprimary AND i.indimmediate),
+        'current', to_regclass(format('%I.%I', n.nspname, c.relname)) IS NOT DISTINCT FROM c.oid,
         'persistence', c.relpersistence,
         'secured', c.relrowsecurity,
         'parts', (SELECT jsonb_object_agg(p.oid, jsonb_build_object(
                       'name', p.oid::regclass::text,
                       'storage', pg_relation_filenode(p.oid),
+                      'current', p.relkind = 'p' OR p.relfilenode IS NOT DISTINCT FROM pg_relation_filenode(p.oid),
                       'born', i.xmin = y.xmin AND i.cmin::text::int8 - y.cmin::text::int8 < 3,
                       'joined', i.xmin::text,
                       'triggers', (SELECT jsonb_object_agg(t.tgname, t.tgenabled::text || t.xmin::text)
@@ -102,7 +105,8 @@ $$;
 -- trigger does not know. Output functions alone are called, under settings that keep every digit.
 CREATE OR REPLACE FUNCTION stepwell_log.image(watched OID, part OID, old ANYELEMENT) RETURNS TEXT[] LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-SET extra_float_digits = 3 SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET bytea_output = 'hex' AS $$
+SET extra_float_digits = 3 SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET bytea_output = 'hex'
+SET timezone = 'UTC' AS $$
 DECLARE
     list TEXT;
     found TEXT[];

@@ -100,6 +100,10 @@ def _unknown(state: State, instant: Instant | None, origin: Origin | None, clock
         return "the table was dropped"
     if (state.shape["schema"], state.shape["name"]) != (state.schema, state.name):
         return f"it is called {state.shape['schema']}.{state.shape['name']} now; stepwell watch that"
+    if not state.shape["current"] or not all(
+        part["current"] for part in (state.shape["parts"] or {}).values()
+    ):
+        return "it was truncated, rewritten or renamed this very moment; ask again"
     if not state.logged or not state.viewed:
         return f"its {'view' if state.logged else 'log'} was dropped; {again}"
     if not state.readable or not state.log_readable:

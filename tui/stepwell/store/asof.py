@@ -8,9 +8,9 @@ from typing import Any
 from psycopg import Connection, sql
 from psycopg.rows import dict_row, tuple_row
 
-from stepwell.core.past import Certainty, Instant, Origin, Table
+from stepwell.core.past import Certainty, Instant, Origin, Table, Verdict
 from stepwell.core.verdicts import AGE, Clock, Look, State, is_fast, verdict
-from stepwell.store.capture import LOG, SHADOW
+from stepwell.store.capture import LOG, PINNED, SHADOW
 from stepwell.store.queries import query
 
 FAST, SLOW = "fast", "slow"
@@ -39,6 +39,7 @@ class Survey:
 
     standings: tuple[Standing, ...] = ()
     instant: Instant | None = None
+    origin: Origin | None = None
     now: str = ""
     path: tuple[str, ...] = ()
 
@@ -55,7 +56,7 @@ def look_back(
     So do those of tables in schemas outside of the search path, where no other relation has the name.
     Where the past is unknown, and with no instant, they mean today's rows, and the verdict says so. `fast` False has
     all of it read from the logs. All settings are local to the transaction. A table that is truncated or rewritten
-    after the transaction's snapshot shows nothing: who has read it, and so has it locked, asks again for the verdicts.
+    after the transaction's snapshot shows nothing: who has read it, and so has it locked, asks `judge_again`.
     Raises what psycopg raises.
     """
     found = survey(connection, instant, origin, fast=fast)
@@ -80,7 +81,29 @@ def survey(
         key, columns = _names(state)
         table = Table(state.schema, state.name, tuple(key.values()), tuple(columns.values()), worth)
         standings.append(Standing(number, table, tuple(key), mode))
-    return Survey(tuple(standings), instant, now, tuple(path))
+    return Survey(tuple(standings), instant, origin, now, tuple(path))
+
+
+def judge_again(connection: Connection[Any], *found: Survey) -> tuple[Table, ...]:
+    """The tables of the last of these surveys with the worst of their verdicts, once they were read.
+
+    By now those that were read are locked against what a snapshot does not protect from, as TRUNCATE; before, they were
+    not. Raises what psycopg raises.
+    """
+    last = found[-1]
+    if not last.standings:
+        return ()
+    now = survey(connection, last.instant, last.origin)
+    gone = Verdict(Certainty.UNKNOWN, "it is not watched any more")
+    tables = {each.id: replace(each.table, verdict=gone) for each in last.standings}
+    tables |= {each.id: each.table for each in now.standings}
+    for each in (standing for one in found for standing in one.standings):
+        tables[each.id] = max(tables[each.id], each.table, key=_badness)
+    return tuple(tables[each.id] for each in last.standings)
+
+
+def _badness(table: Table) -> int:
+    return list(Certainty).index(table.verdict.certainty)
 
 
 def _is_kept(connection: Connection[Any]) -> bool:
@@ -206,11 +229,7 @@ def _set(connection: Connection[Any], instant: Instant, modes: dict[int, str], p
         "stepwell.own": "" if instant.own is None else str(instant.own),
         "stepwell.position": "" if instant.position is None else str(instant.position),
         "search_path": ", ".join(map(_quoted, path)),
-        # As texts of the log were made.
-        "extra_float_digits": "3",
-        "datestyle": "ISO, MDY",
-        "intervalstyle": "postgres",
-        "bytea_output": "hex",
+        **PINNED,
         **{f"stepwell.t{number}": mode for number, mode in modes.items()},
     }
     connection.execute(

@@ -18,8 +18,14 @@ TRIGGER = "!stepwell"
 """Named to fire before the owner's triggers, which may write the same table."""
 TRUNCATE_COPIES = 64 << 20
 """Up to how many bytes a table has its rows logged on TRUNCATE."""
-_PINS = "SET extra_float_digits = 3 SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET bytea_output = 'hex'"
-"""So that texts keep every digit, whatever the writer's session has set."""
+PINNED = {
+    "extra_float_digits": "3",
+    "datestyle": "ISO, MDY",
+    "intervalstyle": "postgres",
+    "bytea_output": "hex",
+    "timezone": "UTC",
+}
+"""Under which settings values are written as texts: every digit is kept, and texts of then and now compare."""
 
 
 def raw(text: str) -> sql.SQL:
@@ -89,7 +95,9 @@ def _as_kept(row: sql.Composable, column: Column) -> sql.Composed:
 
 
 def _pins(table: Watchable) -> sql.SQL:
-    return raw("" if all(column.native for column in table.stored) else _PINS)
+    if all(column.native for column in table.stored):
+        return raw("")
+    return raw(" ".join(f"SET {name} = '{value}'" for name, value in PINNED.items()))
 
 
 def log_columns(table: Watchable) -> list[tuple[Column, sql.Composed]]:

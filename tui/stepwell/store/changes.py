@@ -5,15 +5,14 @@ from typing import Any, NamedTuple
 
 from psycopg import Connection, sql
 
-from stepwell.core.past import Certainty, Instant, Origin, RowChange, Table, TableChanges
+from stepwell.core.past import Certainty, Instant, Origin, RowChange, TableChanges
 from stepwell.core.verdicts import xmin_of
-from stepwell.store.asof import Standing, Survey, survey, turn
+from stepwell.store.asof import Standing, Survey, judge_again, survey, turn
 from stepwell.store.capture import LOG
 from stepwell.store.texts import Texts, read_texts
 
 MOST_ENTRIES = 20_000
-"""How many entries of a log are looked at for one step; what a bulk statement did beyond them is counted only."""
-_ORDER = (Certainty.EXACT, Certainty.UNCERTAIN, Certainty.UNKNOWN)
+"""How many entries of a log are looked at for one step; what a bulk statement did beyond them is not."""
 
 
 class Entry(NamedTuple):
@@ -24,6 +23,8 @@ class Entry(NamedTuple):
     backend: int
     many: int
     """How many such rows there are in all."""
+    written: int
+    """How many entries they have."""
 
 
 def read_changes(
@@ -50,17 +51,16 @@ def read_changes(
     olds = _rows(connection, old, touched, before, after, limit)
     news = _rows(connection, new, touched, before, after, limit)
     mine = _backend(before, after)
-    # Read again: by now these tables are locked against what a snapshot does not protect from.
-    worth = _verdicts(old, new, survey(connection, after, origin))
     return tuple(
-        TableChanges(
-            worth[standing.id],
-            tuple(_changes(entries.get(standing.id, ()), olds[standing.id], news[standing.id], mine))
-            if standing.id in entries
-            else (),
-            max(0, entries[standing.id][0].many - limit) if standing.id in entries else 0,
+        TableChanges(table, ())
+        if standing.id not in entries or table.verdict.certainty is Certainty.UNKNOWN
+        else TableChanges(
+            table,
+            tuple(_changes(entries[standing.id], olds[standing.id], news[standing.id], mine)),
+            max(0, entries[standing.id][0].many - limit),
+            entries[standing.id][0].written >= MOST_ENTRIES,
         )
-        for standing in new.standings
+        for standing, table in zip(new.standings, judge_again(connection, old, new), strict=True)
     )
 
 
@@ -72,16 +72,6 @@ def _known(old: Survey, new: Survey) -> list[Standing]:
         for each in new.standings
         if each.id in told and each.table.verdict.certainty is not Certainty.UNKNOWN
     ]
-
-
-def _verdicts(*surveys: Survey) -> dict[int, Table]:
-    """Of each table what it is worth at the worst."""
-    found: dict[int, Table] = {}
-    for each in (standing for one in surveys for standing in one.standings):
-        other = found.get(each.id, each.table)
-        worse = max(other, each.table, key=lambda table: _ORDER.index(table.verdict.certainty))
-        found[each.id] = worse
-    return found
 
 
 def _changes(
@@ -108,12 +98,13 @@ def _entries(
 ) -> list[Entry]:
     """The rows that were written, in the order in which they were last."""
     statement = sql.SQL(
-        "SELECT who, backend::text, (count(*) OVER ())::text, {key} FROM (SELECT DISTINCT ON ({key}) * FROM {written}"
+        "SELECT who, backend::text, (count(*) OVER ())::text, entries::text, {key}"
+        " FROM (SELECT DISTINCT ON ({key}) *, count(*) OVER () AS entries FROM {written}"
         " ORDER BY {key}, position DESC) AS last ORDER BY position LIMIT {limit}"
     ).format(key=_key(standing), written=_written(standing, before, after), limit=sql.Literal(limit))
     return [
-        Entry(tuple(key), who or "", int(backend or 0), int(many or 0))
-        for who, backend, many, *key in read_texts(connection, statement)
+        Entry(tuple(key), who or "", int(backend or 0), int(many or 0), int(entries or 0))
+        for who, backend, many, entries, *key in read_texts(connection, statement)
     ]
 
 

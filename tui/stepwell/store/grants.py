@@ -67,12 +67,15 @@ def as_watcher(script: Script, roles: Roles) -> Iterator[None]:
     script.do("RESET ROLE")
 
 
+def has_schema(script: Script, schema: str) -> bool:
+    """Whether there is a schema of that name."""
+    question = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = %s)"
+    return script.connection.execute(question, (schema,)).fetchone() == (True,)
+
+
 def make_schema(script: Script, schema: str, roles: Roles) -> None:
     """Make a schema of ours where it is missing, owned by the shared role. It is made by whom may make schemas here."""
-    row = script.connection.execute(
-        "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = %s)", (schema,)
-    ).fetchone()
-    if row == (True,) or schema in script.made:
+    if has_schema(script, schema) or schema in script.made:
         return
     script.made.add(schema)
     name = sql.Identifier(schema)

@@ -93,6 +93,8 @@ def follow_names(script: Script, names: Names, known: Known) -> None:
         why = "columns were added and dropped"
     elif known["system"] != known["here"]:
         why = "the database was moved to another server"
+    elif not known["writable"]:
+        why = "its log was gone, or its trigger might not write it"
     if why:
         script.do(
             "INSERT INTO stepwell_log.losses (relation, xid, why)"

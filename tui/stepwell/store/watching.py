@@ -19,6 +19,7 @@ from stepwell.store.grants import (
     give_to_owner,
     give_to_writer,
     grant_readers,
+    has_schema,
     make_schema,
     ready_roles,
 )
@@ -206,6 +207,10 @@ def _changed_type(known: dict[str, Any], table: Watchable) -> str:
 def _registered(script: Script, table: Watchable, known: dict[str, Any] | None) -> int:
     """The number of the table, under which its names are kept up."""
     number = script.next_of("stepwell_log.tables_id_seq") if known is None else int(known["id"])
+    while known is None and has_schema(
+        script, f"{SHADOW}{number}"
+    ):  # left by a stepwell_log that somebody dropped
+        number = script.next_of("stepwell_log.tables_id_seq")
     parts = {"schema": table.schema, "name": table.name, "shadow": f"{SHADOW}{number}"}
     script.do(query("register_watched"), {"oid": table.oid, "id": number, **parts})
     return number
