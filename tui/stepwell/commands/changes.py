@@ -24,6 +24,7 @@ def _table(of: TableChanges) -> dict[str, object]:
         "why": table.verdict.why,
         "changes": [_change(each, table.key, table.columns) for each in of.changes],
         "more": of.more,
+        "least": of.least,
     }
 
 

@@ -125,6 +125,13 @@ class TableChanges:
     changes: tuple[RowChange, ...]
     more: int = 0
     """How many changed rows are not among them."""
+    least: bool = False
+    """There may be more than that: not all that was written has been looked at."""
+
+    @property
+    def count(self) -> int:
+        """How many rows changed, at least."""
+        return len(self.changes) + self.more
 
 
 @dataclass(frozen=True, slots=True)

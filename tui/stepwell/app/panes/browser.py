@@ -7,7 +7,7 @@ from stepwell.app.browsed import Browsed
 from stepwell.app.panes.answer import replay_words, row_document
 from stepwell.app.panes.bars import READ_ONLY, ends, keys_line
 from stepwell.app.panes.heading import Position, where
-from stepwell.app.panes.tables import key_words, old_to_new
+from stepwell.app.panes.tables import key_words, old_to_new, rows_words
 from stepwell.app.panes.verdicts import (
     NOT_WATCHED,
     is_exact,
@@ -26,7 +26,6 @@ from stepwell.app.present import (
     cells,
     clean,
     clean_line,
-    count,
     fit,
     line_cells,
     note,
@@ -145,8 +144,7 @@ def _changed(listing: Listing, table: Table) -> str:
     found = next((each for each in listing.changes if _is_of(each, table)), None)
     if found is None or found.table.verdict.certainty is Certainty.UNKNOWN:
         return "not known"
-    number = len(found.changes) + found.more
-    return f"{count(number)} row{'' if number == 1 else 's'} changed" if number else "unchanged"
+    return f"{rows_words(found.count, least=found.least)} changed" if found.count else "unchanged"
 
 
 def _is_of(changes: TableChanges, table: Table) -> bool:

@@ -67,9 +67,14 @@ def changes_label(changes: StepChanges) -> str:
     unknown = all(table.table.verdict.certainty is Certainty.UNKNOWN for table in changes.tables)
     if unknown or changes.before is None or changes.after is None:
         return f"not known at {changes.number}"
-    rows = sum(len(table.changes) + table.more for table in changes.tables)
-    words = f"{count(rows)} row{'' if rows == 1 else 's'}" if rows else "unchanged"
+    rows = sum(table.count for table in changes.tables)
+    words = rows_words(rows, least=any(table.least for table in changes.tables)) if rows else "unchanged"
     return f"{words} between before and after {changes.number}"
+
+
+def rows_words(number: int, *, least: bool) -> str:
+    """`1 row`, `20,000+ rows`: the sign where there may be more."""
+    return f"{count(number)}{'+' if least else ''} row{'' if number == 1 and not least else 's'}"
 
 
 def changes_document(changes: StepChanges, width: int, *, full: bool = False, doubt: str = "") -> Document:
@@ -110,7 +115,7 @@ def _of_table(changes: TableChanges, width: int, full: bool) -> Iterator[Row]:
     for change in changes.changes:
         yield from _change(changes.table, change, width, full)
     if changes.more:
-        rows = f"{count(changes.more)} row{'' if changes.more == 1 else 's'}"
+        rows = rows_words(changes.more, least=changes.least)
         yield (Span(clean_line(f"and {rows} more of {table_words(changes.table)}", width), Role.DIM),)
 
 

@@ -1,0 +1,101 @@
+"""Watched tables at a step: what changed, pages of rows, and the story of one."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+import stepwell
+from stepwell.core.pages import Start
+from stepwell.core.past import Certainty
+from stepwell.core.world import Moment
+from stepwell.errors import DatabaseError, NotFoundError
+from stepwell.replay import Replayer
+from stepwell.replay.tables import Tables
+from stepwell.store.changes import MOST_ENTRIES
+from stepwell.store.connect import resolve
+from stepwell.store.watching import watch
+
+
+@pytest.fixture
+def shop(schema_dsn: str) -> Iterator[psycopg.Connection]:
+    """The agent's own connection; the table is not watched yet."""
+    with psycopg.connect(schema_dsn, autocommit=True, application_name="shop") as connection:
+        connection.execute('CREATE TABLE "odd Table" (a int, "B" text, c text, PRIMARY KEY ("B", a))')
+        connection.execute("""INSERT INTO "odd Table" VALUES (1, 'x,%y', 'one'), (2, 'x,%y', 'two')""")
+        yield connection
+
+
+SET = """UPDATE "odd Table" SET c = %s WHERE a = 1"""
+
+
+def test_of_what_one_statement_wrote_no_more_is_looked_at_than_is_allowed_and_it_says_so(
+    schema_dsn: str, shop: psycopg.Connection
+) -> None:
+    watch(shop, '"odd Table"')
+    many = MOST_ENTRIES + 1
+
+    def fill() -> None:
+        shop.execute("""INSERT INTO "odd Table" SELECT n, 'z' FROM generate_series(1, %s) n""", [many])
+
+    with stepwell.Recorder(schema_dsn) as recorder, recorder.run("bulk") as run:
+        run.named(connection=shop).tool(fill)
+    replayer = Replayer(resolve(schema_dsn), run.run_id)
+    (found,) = replayer.changes(1, limit=10).tables
+    assert (len(found.changes), found.count, found.least) == (10, MOST_ENTRIES, True)
+    assert {change.mine for change in found.changes} == {True}
+    with pytest.raises(NotFoundError, match="no step 9"):
+        replayer.changes(9)
+    replayer.close()
+
+
+def test_a_story_begins_where_the_past_of_the_table_does(schema_dsn: str, shop: psycopg.Connection) -> None:
+    """A row that was written in the step in which its table came to be watched: from what is not known."""
+
+    def watch_and_set() -> None:
+        watch(shop, '"odd Table"')
+        shop.execute(SET, ["in the step"])
+
+    with stepwell.Recorder(schema_dsn) as recorder, recorder.run("stories") as run:
+        agent = run.named(connection=shop)
+        agent.tool(watch_and_set)
+        shop.execute(SET, ["between"])
+        agent.tool(lambda: None)
+        with shop.transaction():
+            agent.tool(shop.execute, SET, ["in a transaction"])
+            shop.execute(SET, ["after it"])
+    tables = Tables(resolve(schema_dsn), run.run_id, 3, Moment.AFTER)
+    (table,) = tables.listing().tables
+    story = tables.story(table, ("x,%y", "1"))
+    assert story.rows.rows == (("1", "x,%y", "in a transaction"),)
+    told = [
+        (each.step, each.during, each.known, each.change.new and each.change.new[2], each.change.mine)
+        for each in story.touches
+    ]
+    assert told == [
+        (1, True, False, "in the step", True),
+        (2, False, True, "between", None),
+        (3, True, True, "in a transaction", True),
+    ]
+    tables.close()
+
+
+def test_pages_of_names_that_need_quotes_and_keys_of_several_columns(
+    schema_dsn: str, shop: psycopg.Connection
+) -> None:
+    watch(shop, '"odd Table"')
+    with stepwell.Recorder(schema_dsn) as recorder, recorder.run("pages") as run:
+        run.named(connection=shop).tool(lambda: None)
+    shop.execute("""DELETE FROM "odd Table" WHERE a = 1""")
+    tables = Tables(resolve(schema_dsn), run.run_id, 1, Moment.AFTER)
+    (table,) = tables.listing().tables
+    assert (table.key, table.verdict.certainty) == (("B", "a"), Certainty.EXACT)
+    page = tables.page(table, Start(("x,%y",), inclusive=True), 1)
+    assert (page.rows.rows, page.rows.more, page.key(0)) == ((("1", "x,%y", "one"),), True, ("x,%y", "1"))
+    rest = tables.page(table, Start(page.key(0)), 1)
+    assert (rest.rows.rows, rest.rows.more) == ((("2", "x,%y", "two"),), False)
+    assert tables.page(table, Start(rest.key(0), backwards=True), 5).rows.rows == page.rows.rows
+    shop.execute("""ALTER TABLE "odd Table" RENAME TO other""")
+    with pytest.raises(DatabaseError, match=r"there is no table public\.odd Table now"):
+        tables.page(table, Start(), 5)
+    tables.close()
