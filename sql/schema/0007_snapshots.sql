@@ -7,7 +7,7 @@ ALTER TABLE agent_steps
     -- Of a step with the agent's own connection, where that could be asked: the snapshots are its own then.
     ADD COLUMN IF NOT EXISTS own_before      xid8,        -- the agent's transaction, if it had written by then
     ADD COLUMN IF NOT EXISTS own_after       xid8,
-    ADD COLUMN IF NOT EXISTS position_before BIGINT,      -- how far the change logs had got then; 0 outside such a transaction;
+    ADD COLUMN IF NOT EXISTS position_before BIGINT,      -- how far it had got in the logs of watched tables, 0 if nowhere;
     ADD COLUMN IF NOT EXISTS position_after  BIGINT,      -- NULL where the snapshot is the recorder's
     ADD COLUMN IF NOT EXISTS backend         INT;         -- the pid of the server process of that connection
 

@@ -104,3 +104,13 @@ def outage(connection: psycopg.Connection[Row], shut: Callable[[bool], None]) ->
             )
 
     return begin_or_end
+
+
+@pytest.fixture
+def own(schema_dsn: str, connection: psycopg.Connection[Row]) -> Iterator[psycopg.Connection[Any]]:
+    """The agent's, not in autocommit, with a table of its own."""
+    connection.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+    with psycopg.connect(schema_dsn) as own:
+        yield own
+        if own.info.transaction_status != psycopg.pq.TransactionStatus.UNKNOWN:
+            own.rollback()

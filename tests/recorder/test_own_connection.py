@@ -1,11 +1,8 @@
 """A step with the agent's own connection notes what that one saw, and the agent finds it as it left it."""
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -13,8 +10,8 @@ import pytest
 from psycopg import AsyncConnection, Connection
 from psycopg.pq import TransactionStatus
 
-from stepwell import Recorder, Run, UsageError, current_run
-from tests.pooler import pooler
+from stepwell import Recorder, Run, current_run
+from stepwell.store.watching import watch
 from tests.recorder.conftest import Look, Row
 from tests.recorder.test_failures import Observer
 from tests.recorder.test_snapshots import World, snapshots
@@ -27,30 +24,11 @@ def world(connection: Observer) -> World:
     return World(connection)
 
 
-@pytest.fixture
-def own(schema_dsn: str, connection: Observer) -> Iterator[Connection[Any]]:
-    """The agent's, not in autocommit, with a table of its own."""
-    connection.execute("CREATE TABLE orders (id int PRIMARY KEY)")
-    with psycopg.connect(schema_dsn) as own:
-        yield own
-        if own.info.transaction_status != TransactionStatus.UNKNOWN:
-            own.rollback()
-
-
 def xid_of(connection: Connection[Any]) -> str | None:
     row = connection.execute("SELECT pg_current_xact_id_if_assigned()::text").fetchone()
     assert row is not None
     found: str | None = row[0]
     return found
-
-
-def logs(connection: Observer, *, at: int | None = None) -> None:
-    """A log as tables that are watched have it."""
-    connection.execute("CREATE SCHEMA stepwell_log CREATE SEQUENCE position")
-    connection.execute("GRANT USAGE ON SCHEMA stepwell_log TO PUBLIC")
-    connection.execute("GRANT SELECT ON SEQUENCE stepwell_log.position TO PUBLIC")
-    if at is not None:
-        connection.execute("SELECT setval('stepwell_log.position', %s)", (at,))
 
 
 def owned(row: Row) -> list[object]:
@@ -71,14 +49,19 @@ def test_outside_a_transaction_it_stays_outside(
     assert owned(row) == [None, 0, None, 0, own.info.backend_pid]
 
 
-def test_within_a_transaction_what_it_has_written_is_told_with_how_far_the_logs_had_got(
+def test_within_a_transaction_what_it_has_written_is_told_with_how_far_it_has_got_in_the_logs(
     recorder: Recorder, own: Connection[Any], steps: Look, connection: Observer
 ) -> None:
-    logs(connection, at=41)
+    with psycopg.connect(own.info.dsn, autocommit=True) as owner:
+        watch(owner, "orders")
+    places: list[int] = []
 
     def order(n: int) -> None:
         own.execute("INSERT INTO orders VALUES (%s)", (n,))
-        own.execute("SELECT nextval('stepwell_log.position')")
+        connection.execute("INSERT INTO orders VALUES (%s)", (-n,))  # somebody else, further on in the log
+        row = own.execute("SELECT current_setting('stepwell.written')::bigint").fetchone()
+        assert row is not None
+        places.append(row[0])
 
     with recorder.run() as run:
         mine = run.named(connection=own)
@@ -88,10 +71,12 @@ def test_within_a_transaction_what_it_has_written_is_told_with_how_far_the_logs_
             xid = xid_of(own)
             assert own.info.transaction_status == INTRANS
         mine.tool(own.commit)
+    first, second = places
+    assert 0 < first < second
     one, two, three = steps(run.run_id)
     pid = own.info.backend_pid
-    assert owned(one) == [None, None, xid, 42, pid]
-    assert owned(two) == [xid, 42, xid, 43, pid]
+    assert owned(one) == [None, None, xid, first, pid]
+    assert owned(two) == [xid, first, xid, second, pid]
     assert owned(three) == [None, 0, None, 0, pid]
 
 
@@ -329,122 +314,3 @@ def test_tasks_have_asynchronous_connections_or_others(
     assert owned(three)[:2] == [None, 0]
     assert owned(four) == [None, 0, None, 0, own.info.backend_pid]
     assert owned(five) == owned(six) == [None] * 5
-
-
-# -- which connections --
-
-
-def wrapped(own: Connection[Any]) -> object:
-    """As SQLAlchemy's connection leads to the driver's."""
-    return SimpleNamespace(connection=SimpleNamespace(driver_connection=own, connection=None))
-
-
-class Refusing:
-    """One that was closed."""
-
-    @property
-    def connection(self) -> object:
-        raise RuntimeError("This Connection is closed")
-
-
-def test_what_leads_to_a_connection_is_as_good(recorder: Recorder, own: Connection[Any], steps: Look) -> None:
-    with recorder.run() as run:
-        run.named(connection=wrapped(own)).tool(len, "a")
-        run.named(connection=SimpleNamespace(connection=own)).tool(len, "a")
-        run.named(connection=Refusing()).tool(len, "a")
-    assert [row["backend"] for row in steps(run.run_id)] == [own.info.backend_pid] * 2 + [None]
-
-
-@pytest.mark.parametrize("given", ["postgres:///", SimpleNamespace(connection=lambda: None), 7])
-def test_anything_else_is_refused_before_a_step_is_taken(
-    recorder: Recorder, steps: Look, given: object
-) -> None:
-    with recorder.run() as run:
-        with pytest.raises(
-            UsageError, match=r"^connection is a psycopg connection, or leads to one, not \w+$"
-        ):
-            run.named(connection=given)
-        with pytest.raises(UsageError):
-            run.step("tool_call", connection=given)
-    assert steps(run.run_id) == []
-
-
-def test_one_to_another_database_or_to_a_standby_says_nothing_of_this_one(
-    recorder: Recorder, steps: Look, world: World, server: str, request: pytest.FixtureRequest
-) -> None:
-    elsewhere = [server]
-    if request.config.getoption("--dsn") is None:
-        elsewhere.append(request.getfixturevalue("standby_dsn"))
-    with recorder.run() as run:
-        for dsn in elsewhere:
-            with psycopg.connect(dsn) as own:
-                run.named(connection=own).tool(world.change)
-                own.execute("SELECT 1")
-                run.named(connection=own).tool(world.change)
-    for row in steps(run.run_id):
-        assert world.saw(row, row["got"]) == ("n", "y")
-        assert owned(row) == [None] * 5
-
-
-@pytest.mark.parametrize("mode", ["transaction", "session"])
-def test_one_behind_a_pooler_is_not_asked(
-    schema_dsn: str, short_folder: Path, recorder: Recorder, own: Connection[Any], steps: Look, mode: str
-) -> None:
-    assert own.info.transaction_status == IDLE
-    with (
-        pooler(schema_dsn, short_folder, mode=mode) as pooled,
-        psycopg.connect(pooled) as mine,
-        recorder.run() as run,
-    ):
-        run.named(connection=mine).tool(len, "a")
-        mine.execute("INSERT INTO orders VALUES (1)")
-        run.named(connection=mine).tool(mine.execute, "INSERT INTO orders VALUES (2)")
-        mine.commit()
-    for row in steps(run.run_id):
-        assert None not in snapshots(row)
-        assert owned(row) == [None] * 5
-
-
-def test_in_a_forked_child_the_parents_connection_is_left_alone(
-    recorder: Recorder, own: Connection[Any], steps: Look
-) -> None:
-    own.execute("INSERT INTO orders VALUES (1)")
-    with recorder.run() as run:
-        mine = run.named(connection=own)
-        if (child := os.fork()) == 0:
-            mine.tool(len, "a")
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-        mine.tool(len, "ab")
-    own.commit()
-    assert [row["backend"] for row in steps(run.run_id)] == [None, own.info.backend_pid]
-
-
-@pytest.mark.parametrize("readable", [True, False])
-def test_roles_that_may_do_nothing_but_their_own_work(
-    schema_dsn: str, connection: Observer, own: Connection[Any], steps: Look, readable: bool
-) -> None:
-    """Of the agent's and of the recorder's connection; where the logs may not be read, its writes cannot be told."""
-    logs(connection)
-    if not readable:
-        connection.execute("REVOKE ALL ON SEQUENCE stepwell_log.position FROM PUBLIC")
-        connection.execute("REVOKE ALL ON SCHEMA stepwell_log FROM PUBLIC")
-    for role in ("stepwell_test_recorder", "stepwell_test_agent"):
-        connection.execute(
-            f"DO $$ BEGIN CREATE ROLE {role} LOGIN; EXCEPTION WHEN duplicate_object THEN END $$"
-        )
-    connection.execute("GRANT SELECT, INSERT, UPDATE ON agent_steps, agent_runs TO stepwell_test_recorder")
-    connection.execute("GRANT ALL ON orders TO stepwell_test_agent")
-    assert own.info.transaction_status == IDLE
-    with (
-        Recorder(f"{schema_dsn} user=stepwell_test_recorder") as recorder,
-        psycopg.connect(f"{schema_dsn} user=stepwell_test_agent") as mine,
-        recorder.run() as run,
-    ):
-        run.named(connection=mine).tool(mine.execute, "INSERT INTO orders VALUES (1)")
-        run.named(connection=mine).tool(mine.execute, "INSERT INTO orders VALUES (2)")
-        xid, pid = xid_of(mine), mine.info.backend_pid
-    one, two = steps(run.run_id)
-    assert owned(one) == ([None, 0, xid, 0, pid] if readable else [None, 0, None, None, pid])
-    assert owned(two) == ([xid, 0, xid, 0, pid] if readable else [None] * 5)
-    assert None not in snapshots(two)
