@@ -2,15 +2,16 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import psycopg
 
-from stepwell.core.past import Answer, Instant, Rows, Seen, Table
+from stepwell.core.past import Answer, Certainty, Instant, Rows, Seen, Table
 from stepwell.core.statements import Statement, parse
 from stepwell.core.world import Moment, Replay
 from stepwell.store import asking
-from stepwell.store.asof import look_back
+from stepwell.store.asof import judge_again, survey, turn
 from stepwell.store.connect import Target
 from stepwell.store.instants import read_instants
 from stepwell.store.plan import OPAQUE, read_seen
@@ -75,10 +76,23 @@ def _ask(
 ) -> Found:
     instants = read_instants(connection, run_id, number)
     instant = instants.at(moment)
-    tables = look_back(connection, instant, instants.origin)
+    found = survey(connection, instant, instants.origin)
+    turn(connection, found)
     asking.pin(connection, limit)
-    seen = read_seen(connection, statement, tables)
-    return asking.run(connection, statement, limit), seen, tables, instant
+    seen = read_seen(connection, statement, found.tables)
+    rows = asking.run(connection, statement, limit)
+    tables = judge_again(connection, found)
+    return rows, tuple(_judged(each, tables) for each in seen), tables, instant
+
+
+def _judged(seen: Seen, tables: Sequence[Table]) -> Seen:
+    """With the verdict after the reading. A table whose past is unknown only since then has to be read once more."""
+    worth = next((table.verdict for table in tables if table.name == seen.name), None)
+    if worth is None or seen.verdict is None:
+        return seen
+    if Certainty.UNKNOWN is worth.certainty is not seen.verdict.certainty:
+        raise psycopg.errors.SerializationFailure(f"{seen.name}: {worth.why}")
+    return replace(seen, verdict=worth)
 
 
 def _caution(role: str, seen: Sequence[Seen]) -> str:
