@@ -76,7 +76,14 @@ _ID = Column("id", NUMBERS)
 
 def kinds(connection: Connection) -> tuple[Kind, ...]:
     """The kinds that the server can have."""
-    return (*_plain(), *_partitioned(), *_triggered(), _made(connection), _typed(connection))
+    return (
+        *_plain(),
+        *_named(),
+        *_partitioned(),
+        *_triggered(),
+        _made(connection),
+        _typed(connection),
+    )
 
 
 def create(connection: Connection, some: Sequence[Kind], role: str) -> None:
@@ -146,7 +153,42 @@ def _plain() -> Iterator[Kind]:
     )
 
 
+def _named() -> Iterator[Kind]:
+    """Names that what is made for a table might use itself, and equal keys that are written in more than one way."""
+    names = ("position", "xid", "dead", "part", "image", "who", "old", "new", "o1", "n1", "x", "u", "l", "e")
+    listed = ", ".join(f"{name} text" for name in names)
+    yield Kind(
+        "awkward",
+        f"CREATE TABLE awkward (a2 int, a1 int PRIMARY KEY, {listed})",
+        (Column("a1", NUMBERS),),
+        (Column("a2", NUMBERS[:3]), *(Column(name, ("'a'", "'b'", "NULL")) for name in names)),
+    )
+    yield Kind(
+        "numbers",
+        "CREATE TABLE numbers (n numeric, f double precision, note text, PRIMARY KEY (n, f))",
+        (
+            Column("n", ("0", "1", "1.0", "1.00", "2", "2.0", "'NaN'")),
+            Column("f", ("0", "'-0'", "1", "'NaN'")),
+        ),
+        (Column("note", WORDS),),
+    )
+
+
 def _partitioned() -> Iterator[Kind]:
+    yield Kind(
+        "nested",
+        """
+        CREATE TABLE nested (note text, kind text, id int, PRIMARY KEY (kind, id)) PARTITION BY LIST (kind);
+        CREATE TABLE nested_a PARTITION OF nested FOR VALUES IN ('a', 'ß') PARTITION BY RANGE (id);
+        CREATE TABLE nested_a1 PARTITION OF nested_a FOR VALUES FROM (0) TO (5);
+        CREATE TABLE nested_a2 PARTITION OF nested_a DEFAULT;
+        CREATE TABLE nested_rest PARTITION OF nested DEFAULT;
+        """,
+        (Column("id", NUMBERS[:9]), Column("kind", WORDS[:6])),
+        (Column("note", (*WORDS, "NULL")),),
+        parts=("nested_a", "nested_a1", "nested_a2", "nested_rest"),
+        later="CREATE TABLE IF NOT EXISTS nested_a3 PARTITION OF nested_a FOR VALUES FROM (50) TO (60)",
+    )
     yield Kind(
         "ranged",
         """
@@ -205,6 +247,19 @@ def _triggered() -> Iterator[Kind]:
             when="BEFORE INSERT",
             body="DELETE FROM clearing WHERE id IN (NEW.id, NEW.id + 1); NEW.hits := 7",
         ),
+        (_ID,),
+        (_QTY,),
+        made=("hits",),
+    )
+    yield Kind(
+        "deferred",
+        _TRIGGERED.format(
+            name="deferred",
+            when="AFTER INSERT OR UPDATE",
+            body="UPDATE deferred SET hits = hits + 1 WHERE id = NEW.id AND hits < 4",
+        )
+        .replace("CREATE TRIGGER", "CREATE CONSTRAINT TRIGGER")
+        .replace("FOR EACH", "DEFERRABLE INITIALLY DEFERRED FOR EACH"),
         (_ID,),
         (_QTY,),
         made=("hits",),
