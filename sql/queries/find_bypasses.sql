@@ -11,7 +11,10 @@ FROM pg_proc p
 JOIN pg_namespace n ON n.oid = p.pronamespace
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^stepwell_(log|asof)'
   AND p.prorettype <> 'trigger'::regtype
-  AND (EXISTS (SELECT FROM unnest(p.proconfig) AS setting WHERE setting LIKE 'search_path=%%') OR p.prosqlbody IS NOT NULL)
+  AND (EXISTS (SELECT FROM unnest(p.proconfig) AS setting WHERE setting LIKE 'search_path=%%')
+       OR p.prosqlbody IS NOT NULL
+          AND EXISTS (SELECT FROM pg_depend d JOIN stepwell_log.tables t ON t.relation::oid = d.refobjid
+                      WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_class'::regclass))
   AND EXISTS (SELECT FROM stepwell_log.tables)
   AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e')
 ORDER BY 1, 2

@@ -61,7 +61,9 @@ def test_what_is_not_well_with_watched_tables_is_a_warning(
     with psycopg.connect(schema_dsn, autocommit=True) as connection:
         connection.execute(
             "CREATE TABLE orders (id int PRIMARY KEY, v text); CREATE VIEW today AS SELECT * FROM orders;"
-            "CREATE FUNCTION fixed() RETURNS int LANGUAGE sql SET search_path = public AS 'SELECT 1'"
+            "CREATE FUNCTION fixed() RETURNS int LANGUAGE sql SET search_path = public AS 'SELECT 1';"
+            "CREATE FUNCTION bound() RETURNS bigint LANGUAGE sql RETURN (SELECT count(*) FROM orders);"
+            "CREATE FUNCTION other() RETURNS bigint LANGUAGE sql RETURN 7"
         )
         watch(connection, "orders")
         assert findings(schema_dsn, capsys)[0] == 0
@@ -74,7 +76,7 @@ def test_what_is_not_well_with_watched_tables_is_a_warning(
     assert "stepwell_debugger may read either the table or its log" in str(readers["text"])
     assert {trigger["remedy"], readers["remedy"]} == {"stepwell watch public.orders"}
     assert found["views"][0]["text"] == "these read today's rows of watched tables: today"
-    assert "fixed()" in str(found["functions"][0]["text"])
+    assert str(found["functions"][0]["text"]).endswith(": bound(), fixed()")
     with login(server, schema_dsn, "stepwell_debugger") as conninfo:
         status, found = findings(conninfo, capsys)
     assert "may not read its log" in str(found["watched"][0]["text"])

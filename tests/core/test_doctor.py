@@ -19,7 +19,7 @@ from stepwell.core.doctor import (
 from stepwell.core.past import Certainty, Verdict
 
 SERVER = ServerFacts("18.4", False, False, 0.1, 0.01, "UTC", 97, 5)
-ROLE = RoleFacts("alice", False, False, False, (), (), 0, 0, 0)
+ROLE = RoleFacts("alice", False, False, False, (), False, (), 0, 0, 0)
 WATCHED = WatchedFacts("shop.orders", Verdict(Certainty.EXACT), 7, 8192, None, False, True, ())
 TABLES = [TableFacts("agent_steps", True, True, False, 0), TableFacts("agent_runs", True, True, False, 0)]
 
@@ -78,6 +78,11 @@ def test_a_difference_of_clocks_that_may_be_the_network_is_none() -> None:
 def test_what_a_role_may_do_too_much_is_a_note(facts: RoleFacts, words: str) -> None:
     (found,) = bad(list(doctor.on_role(facts)))
     assert (found.level, found.text.startswith(words)) == (Level.NOTE, True)
+
+
+def test_the_limits_of_the_role_are_told() -> None:
+    *_, found = doctor.on_role(replace(ROLE, read_only=True, statement_ms=5000))
+    assert found.text.startswith("of the role's own: statement 5000 ms, READ ONLY by default;")
 
 
 def test_a_move_that_is_kept_waiting_is_a_warning_and_on_a_standby_a_note() -> None:

@@ -1,6 +1,7 @@
 """From the logs of watched tables goes what no recorded step asks for, and who looks back meanwhile sees the same."""
 
 import itertools
+import threading
 from collections.abc import Iterator
 
 import psycopg
@@ -10,8 +11,9 @@ from stepwell.core.past import Certainty, Instant
 from stepwell.errors import DatabaseError
 from stepwell.store import pruning_logs
 from stepwell.store.connect import connect, resolve
-from stepwell.store.pruning_logs import not_allowed, prunable_logs, prune_logs
+from stepwell.store.pruning_logs import PrunedLog, not_allowed, prunable_logs, prune_logs
 from stepwell.store.watching import watch
+from tests.asof.siege import besiege
 from tests.store.rows import add_run, run_id
 from tests.store.test_roles import grant_roles, login
 from tests.store.watching import Connection, instant, past
@@ -186,3 +188,37 @@ def test_where_no_runs_tell_of_snapshots_all_stays(dsn: str) -> None:
         watch(connection, "stock")
         history(connection, 3)
         assert list(prune_logs(connection)) == []
+
+
+@pytest.mark.long
+def test_nothing_wrong_is_called_exact_where_logs_are_pruned_while_hostile_writers_go_on(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pruning_logs, "MOST_ENTRIES", 40)
+    stop = threading.Event()
+    gone: list[PrunedLog] = []
+
+    def prune() -> None:
+        """Runs begin and are deleted: ever younger ones are the oldest that are left."""
+        with connect(resolve(dsn)) as connection:
+            connection.execute("CREATE TABLE agent_runs (snapshot pg_snapshot, system_identifier bigint)")
+            for _ in range(16):
+                connection.execute("INSERT INTO agent_runs VALUES (pg_current_snapshot())")
+                connection.execute(
+                    "DELETE FROM agent_runs WHERE ctid NOT IN (SELECT max(ctid) FROM agent_runs) AND random() < 0.5"
+                )
+                gone.extend(prune_logs(connection))
+                if stop.wait(0.5):
+                    return
+
+    pruner = threading.Thread(target=prune)
+    pruner.start()
+    try:
+        outcome = besiege(dsn, seed=11, snapshots=150)
+    finally:
+        stop.set()
+        pruner.join()
+    assert not outcome.tally.faults, outcome.tally.faults[:5]
+    assert not outcome.unfolded
+    assert sum(log.entries for log in gone) > 500
+    assert sum(outcome.tally.compared.values()) > sum(outcome.tally.inexact.values()) > 0

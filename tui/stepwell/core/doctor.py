@@ -59,6 +59,8 @@ class RoleFacts:
     owner: bool
     writes: bool
     powers: Sequence[str]
+    read_only: bool
+    """Whether its transactions are READ ONLY unless it says otherwise."""
     reaching: Sequence[str]
     """Extensions with functions that reach out of the transaction, which this role may call."""
     statement_ms: int
@@ -167,6 +169,7 @@ def on_role(facts: RoleFacts) -> Iterator[Finding]:
         )
     limits = {"statement": facts.statement_ms, "lock": facts.lock_ms, "idle": facts.idle_ms}
     own = [f"{name} {ms} ms" for name, ms in limits.items() if ms]
+    own += ["READ ONLY by default"] if facts.read_only else []
     yield Finding(
         Level.OK, "limits", f"of the role's own: {', '.join(own) or 'none'}; a move sets its own, if narrower"
     )

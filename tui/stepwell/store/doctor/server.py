@@ -39,6 +39,7 @@ def examine_role(patient: Patient) -> Iterator[Finding]:
         owner=session.owned,
         writes=session.written,
         powers=session.powers,
+        read_only=patient.ask("read_server_facts")[0]["read_only"],
         reaching=[row["extname"] for row in patient.ask("find_reaching")],
         statement_ms=session.statement_ms,
         lock_ms=session.lock_ms,
