@@ -141,6 +141,23 @@ def test_where_there_is_no_room_for_the_state_it_takes_that_of_the_output(watche
     debug(watched_dsn, WATCHED, act, step=REFUND, size=(60, 15))
 
 
+@pytest.mark.parametrize(
+    ("size", "hide"), [((50, 16), "<tab>"), ((80, 24), "<tab>z")], ids=["narrow", "zoom"]
+)
+def test_where_another_pane_hides_it_the_key_brings_it_to_the_front(
+    watched_dsn: str, size: tuple[int, int], hide: str
+) -> None:
+    async def act(debugging: Debugging) -> None:
+        await debugging.press(f"t{hide}")
+        assert "TABLES" not in debugging.text
+        await debugging.press("t")
+        assert "status new -> refunded" in debugging.text
+        await debugging.press("t")
+        assert "[OUTPUT]" in debugging.text
+
+    debug(watched_dsn, WATCHED, act, step=REFUND, size=size)
+
+
 class ReadingMover(Mover):
     """Notes of which steps the changes were read."""
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from stepwell.core.pages import Listing, Page, Start, Story, Touch
 from stepwell.core.past import Certainty, Instant, Origin, RowChange, Rows, StepChanges, Table, TableChanges
 from stepwell.core.world import Moment, Replay
 from stepwell.errors import DatabaseError, NotFoundError
-from stepwell.store.asof import Standing, survey, turn
+from stepwell.store.asof import Standing, Survey, judge_again, survey, turn
 from stepwell.store.changes import read_changes
 from stepwell.store.connect import Target
 from stepwell.store.instants import Instants, read_instants
@@ -119,36 +120,57 @@ class Tables:
         self, connection: psycopg.Connection, table: Table, start: Start, limit: int
     ) -> tuple[Table, Rows]:
         step = read_instants(connection, self._run_id, self._number)
-        instant = step.at(self._moment)
-        standing = _standing(connection, instant, step.origin, table)
-        rows = read_page(connection, read_layout(connection, standing), start, limit)
-        # Asked again: by now the table is locked against what a snapshot does not protect from.
-        locked = _standing(connection, instant, step.origin, table)
-        if _is_known(locked) != _is_known(standing):
-            rows = read_page(connection, read_layout(connection, locked), start, limit)
-        return locked.table, rows
+        return _judged(
+            connection,
+            step.at(self._moment),
+            step.origin,
+            table,
+            lambda standing: read_page(connection, read_layout(connection, standing), start, limit),
+        )
 
     def _story(
         self, connection: psycopg.Connection, table: Table, key: Texts
     ) -> tuple[Table, Rows, tuple[Touch, ...], bool]:
         step = read_instants(connection, self._run_id, self._number)
-        standing = _standing(connection, step.at(self._moment), step.origin, table)
-        row = read_row(connection, read_layout(connection, standing), key)
-        if not _is_known(standing):
-            return standing.table, row, (), False
+        found, row = _judged(
+            connection,
+            step.at(self._moment),
+            step.origin,
+            table,
+            lambda standing: read_row(connection, read_layout(connection, standing), key),
+        )
+        if found.verdict.certainty is Certainty.UNKNOWN:
+            return found, row, (), False
+        standing = _standing(connection, step.at(self._moment), step.origin, table)[1]
         written, more = read_touches(connection, standing, key, self._run_id, MOST_TOUCHES)
-        return standing.table, row, tuple(_touches(connection, self._run_id, table, key, written)), more
+        return found, row, tuple(_touches(connection, self._run_id, table, key, written)), more
+
+
+def _judged(
+    connection: psycopg.Connection,
+    instant: Instant | None,
+    origin: Origin | None,
+    table: Table,
+    read: Callable[[Standing], Rows],
+) -> tuple[Table, Rows]:
+    """Rows of a table as of an instant, and what they are worth as it is known after they were read."""
+    found, standing = _standing(connection, instant, origin, table)
+    rows = read(standing)
+    judged = judge_again(connection, found)[found.standings.index(standing)]
+    if judged.verdict.certainty is Certainty.UNKNOWN and _is_known(standing):
+        rows = read(replace(standing, table=judged))  # those of today, after all
+    return judged, rows
 
 
 def _standing(
     connection: psycopg.Connection, instant: Instant | None, origin: Origin | None, table: Table
-) -> Standing:
+) -> tuple[Survey, Standing]:
     """Have the transaction read as of an instant; how the table is to be read."""
     found = survey(connection, instant, origin)
     turn(connection, found)
     for standing in found.standings:
         if (standing.table.schema, standing.table.name) == (table.schema, table.name):
-            return standing
+            return found, standing
     raise DatabaseError(f"{table.schema}.{table.name} is not watched any more")
 
 
@@ -195,7 +217,7 @@ def _row(
     connection: psycopg.Connection, instant: Instant | None, origin: Origin | None, table: Table, key: Texts
 ) -> tuple[bool, Texts | None]:
     """Whether the past of the table is known there, and the row if it was there."""
-    standing = _standing(connection, instant, origin, table)
+    _, standing = _standing(connection, instant, origin, table)
     if not _is_known(standing):
         return False, None
     rows = read_row(connection, read_layout(connection, standing), key).rows

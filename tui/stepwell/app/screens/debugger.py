@@ -142,8 +142,10 @@ class DebuggerScreen(AskingScreen):
         self.apply(scrolls[how]())
 
     def action_switch(self, what: str) -> None:
-        if self.view is not None and not (what == "raw" and self.read_whole()):
-            self.show(toggle(self.view, what))
+        view = self.view
+        if view is not None and not (what == "raw" and self.read_whole()):
+            hidden = what == "tables" and not self.board.is_laid_out(Pane.TABLES)
+            self.show(toggle(replace(view, tables=False) if hidden else view, what))
 
     def action_follow(self) -> None:
         view = self.view
