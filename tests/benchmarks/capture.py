@@ -16,15 +16,19 @@ from tests.benchmarks.harness import Table, in_turns, ms, ratio
 Connection = psycopg.Connection[Any]
 
 NARROW: LiteralString = "id int PRIMARY KEY, status text DEFAULT 'open', qty int DEFAULT 0"
+TYPED: LiteralString = (
+    ", tags text[] DEFAULT ARRAY['a', 'b'], price numeric DEFAULT 12.5, at timestamptz DEFAULT now()"
+)
+WIDE: LiteralString = (
+    ", note text DEFAULT repeat('the lamp came broken; ', 22), more jsonb DEFAULT '{\"a\": [1, 2]}',"
+    " raw json DEFAULT '{}', ref uuid DEFAULT gen_random_uuid()"
+)
+INDEXED = "the same, the one that changes indexed"
 KINDS: Mapping[str, tuple[LiteralString, LiteralString]] = {
-    "int, text": (NARROW, ""),
-    "ten columns, 0.5 KB of text": (
-        NARROW
-        + ", note text DEFAULT repeat('the lamp came broken; ', 22), price numeric(12, 2) DEFAULT 12.5, at timestamptz"
-        " DEFAULT now(), tags text[] DEFAULT ARRAY['a', 'b'], more jsonb DEFAULT '{\"a\": [1, 2]}', raw json"
-        " DEFAULT '{}', ref uuid DEFAULT gen_random_uuid()",
-        "",
-    ),
+    "int, text, int": (NARROW, ""),
+    INDEXED: (NARROW, ""),
+    "six, an array among them": (NARROW + TYPED, ""),
+    "ten, with 0.5 KB of text": (NARROW + TYPED + WIDE, ""),
     "types of its own": (NARROW + ", mood bench_mood DEFAULT 'ok', size bench_size DEFAULT 7", ""),
     "four partitions": (NARROW, "PARTITION BY HASH (id)"),
 }
@@ -48,6 +52,8 @@ def capture(dsn: str, *, quick: bool) -> Table:
             names = [f"bench_{twin}_{number}" for twin in ("plain", "watched")]
             for name in names:
                 make(connection, name, columns, rest, rows)
+                if kind == INDEXED:
+                    connection.execute(f"CREATE INDEX ON {name} (qty)".encode())
             watch(connection, names[1])
             table.rows.append(
                 [kind, *_single(connection, names, rows, rounds), *_bulk(connection, names, rows, bulks)]
