@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from psycopg import sql
 
-from stepwell.core.past import Certainty, Instant, Origin, RowChange, Table, TableChanges
+from stepwell.core.past import Certainty, Instant, Origin, Table, TableChanges
 from stepwell.store.asof import look_back
 from stepwell.store.changes import read_changes
 from stepwell.store.texts import Texts, read_texts
@@ -29,7 +29,7 @@ def fold(connection: Connection, instants: Sequence[Instant], origin: Origin) ->
             if name not in states or name not in following or not _is_exact(found.table):
                 continue
             compared += 1
-            if (wrong := _apply(states[name], found.changes)) or states[name] != following[name]:
+            if (wrong := _apply(states[name], found)) or states[name] != following[name]:
                 faults.append(f"{name} from {before} to {after}: {wrong or 'other rows'}")
         states = following
     return compared, faults
@@ -58,14 +58,25 @@ def _changes(
         return read_changes(connection, before, after, origin, limit=10_000)
 
 
-def _apply(state: State, changes: Sequence[RowChange]) -> str:
+def _apply(state: State, found: TableChanges) -> str:
     """Change the state; what is wrong with a change, if anything is."""
-    for change in changes:
-        if state.get(change.key) != change.old or change.old == change.new:
-            return f"{change.key} was {state.get(change.key)}, is said to have been {change.old}, then {change.new}"
-        state.pop(change.key, None)
-    state.update({change.key: change.new for change in changes if change.new is not None})
+    for change in found.changes:
+        if change.old == change.new or (
+            change.old is not None and state.get(_key(found, change.old)) != change.old
+        ):
+            return f"{change.key} is said to have been {change.old}, then {change.new}"
+    # Keys may be equal and written otherwise, as 1.0 and 1.00 are: the rows have those that they had.
+    for change in found.changes:
+        if change.old is not None:
+            del state[_key(found, change.old)]
+    for change in found.changes:
+        if change.new is not None:
+            state[_key(found, change.new)] = change.new
     return ""
+
+
+def _key(found: TableChanges, row: Texts) -> Texts:
+    return tuple(row[found.table.columns.index(name)] for name in found.table.key)
 
 
 def _is_exact(table: Table) -> bool:

@@ -18,12 +18,12 @@ def test_every_snapshot_is_shown_as_it_was_seen_while_hostile_writers_go_on(dsn:
 def test_nothing_wrong_is_called_exact_while_the_owner_rewrites_and_empties_tables(
     dsn: str, seed: int
 ) -> None:
-    _assert_right(besiege(dsn, seed=seed, snapshots=80, rewriting=True))
+    _assert_right(besiege(dsn, seed=seed, snapshots=60, rewriting=True))
 
 
 @pytest.mark.long
 def test_the_whole_proof_runs_by_one_command(server: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--snapshots", "50", "--round", "50", "--dsn", server]) == 0
+    assert main(["--snapshots", "40", "--round", "40", "--dsn", server]) == 0
     assert "| typed |" in capsys.readouterr().out
 
 
