@@ -203,7 +203,7 @@ def test_a_read_that_has_to_wait_is_told_and_gives_way_to_the_next_move(watched_
             await debugging.until(lambda: f"reading what changed at {SYNC}" in debugging.text)
             await debugging.settle()
             assert "could not be read" in debugging.pane(Pane.TABLES)
-            assert "lock timeout" in " ".join(debugging.pane(Pane.TABLES).split())
+            assert "orders is locked by migration" in " ".join(debugging.pane(Pane.TABLES).split())
         await debugging.press("tt")
         assert "orders 9001" in debugging.pane(Pane.TABLES)
 
