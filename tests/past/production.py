@@ -156,13 +156,13 @@ def keep_book(table: str) -> Act:
 
 
 OWNERS = (
-    "ALTER TABLE orders ADD COLUMN extra_{0} int",
-    "CREATE INDEX orders_{0} ON orders (qty)",
+    "ALTER TABLE orders ADD COLUMN IF NOT EXISTS extra_{0} int",
+    "CREATE INDEX IF NOT EXISTS orders_{0} ON orders (qty)",
     "VACUUM ANALYZE orders",
-    "DROP INDEX orders_{0}",
-    "ALTER TABLE orders DROP COLUMN extra_{0}",
+    "DROP INDEX IF EXISTS orders_{0}",
+    "ALTER TABLE orders DROP COLUMN IF EXISTS extra_{0}",
 )
-"""What the owner of a table does to it now and then, one after the other."""
+"""What the owner of a table does to it now and then, one after the other; again where the day before ended."""
 
 
 def own(connection: Connection, number: int) -> None:

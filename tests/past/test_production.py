@@ -35,7 +35,7 @@ def assert_harmless(day: Day, seen: Watcher) -> None:
 def test_nobody_fails_or_finds_a_trace_beside_a_debugger_in_the_same_pool(
     schema_dsn: str, short_folder: Path
 ) -> None:
-    day, seen = live(schema_dsn, short_folder, 2)
+    day, seen = live(schema_dsn, short_folder, 1)
     assert_harmless(day, seen)
 
 
