@@ -43,7 +43,9 @@ def commands() -> dict[str, argparse.ArgumentParser]:
 
 @pytest.mark.parametrize("name", commands())
 def test_every_command_and_each_of_its_flags_is_named(name: str) -> None:
-    line = next((line for line in README.splitlines() if f"`stepwell {name}" in line), "")
+    line = next(
+        (line for line in README.splitlines() if line.startswith("|") and f"`stepwell {name}" in line), ""
+    )
     assert line, f"the README does not name stepwell {name}"
     for action in commands()[name]._actions:
         for flag in action.option_strings:

@@ -13,9 +13,9 @@ from stepwell.store.doctor.patient import Patient
 
 INDENT = 16
 JSON_HELP = """\
-Looks, and changes nothing. A line begins with ok, note or WARN; what can be done
-about it comes after the text. Give it the --dsn of the role that is to be looked
-at: what another may do is not told.
+Looks, and changes nothing. A line begins with ok, note or WARN; what can be
+done about it comes after the text. Give it the --dsn of the role that is to be
+looked at: what another may do is not told.
 
 exit status: 0 no WARN; 1 there is one, or several; 2 no connection
 
