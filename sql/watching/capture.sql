@@ -11,7 +11,8 @@ DECLARE
     who text := coalesce(nullif(current_setting('application_name'), ''), session_user);
     image text[];
     lost text;
-    known boolean := (SELECT relnatts FROM pg_class WHERE oid = {watched}) IS NOT DISTINCT FROM {many};
+    known boolean := has_column_privilege({watched}, ({many} + 1)::int2, 'SELECT') IS NULL -- no such column
+                     AND has_column_privilege({watched}, ({many} + 2)::int2, 'SELECT') IS NULL;
     {declare_old}
     {declare_new}
 BEGIN

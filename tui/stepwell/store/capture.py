@@ -269,13 +269,18 @@ def _log_rows(names: Names) -> sql.Composable:
     computed = [column for column in table.columns if column.computed is not None]
     if not computed:
         return names.log
-    named = _each(table.stored, lambda c: sql.SQL("{} AS {}").format(kept(c), sql.Identifier(c.name)))
-    rest = sql.SQL("position, xid, dead, old_xid, old_place, part")
-    values = _each(computed, lambda c: sql.SQL("({})::{} AS {}").format(
-        raw(c.computed or ""), raw(c.kept), sql.Identifier(f"v{c.number}")))  # fmt: skip
+    # Where the expressions stand, no names but those of the table's own columns are in sight.
+    named = _each(table.stored, lambda c: sql.SQL("rows.{} AS {}").format(kept(c), sql.Identifier(c.name)))
+    values = _each(
+        computed,
+        lambda c: sql.SQL("({})::{} AS {}").format(
+            raw(c.computed or ""), raw(c.kept), sql.Identifier(f"v{c.number}")
+        ),
+    )
     return sql.SQL(
-        "(SELECT {kept}, {rest}, {values} FROM (SELECT {kept}, {rest}, {named} FROM {log}) AS named)"
-    ).format(kept=_each(table.stored, kept), rest=rest, values=values, named=named, log=names.log)
+        "(SELECT rows.*, worked.* FROM {log} AS rows"
+        " CROSS JOIN LATERAL (SELECT {values} FROM (SELECT {named}) AS named) AS worked)"
+    ).format(log=names.log, values=values, named=named)
 
 
 def view(names: Names) -> sql.Composed:

@@ -82,10 +82,8 @@ def follow_names(script: Script, names: Names, known: Known) -> None:
     shape = known["shape"] or {}
     before = {column[1]: column[0] for column in shape.get("columns") or ()}
     moved = [c.name for c in names.table.columns if before.get(c.name, c.number) != c.number]
-    # More than one added and one dropped: a row may have been logged while nobody knew of the second.
-    hidden = names.table.many - shape.get("many", names.table.many) > 1 and any(
-        c.number > shape["many"] + 1 for c in names.table.columns
-    )
+    # The trigger looks for two more columns. Where those came and went, it did not know of a third.
+    hidden = any(c.number > shape.get("many", c.number) + 2 for c in names.table.columns)
     why = ""
     if moved:
         why = f"column {', '.join(moved)} was another one"
