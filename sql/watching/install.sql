@@ -77,7 +77,8 @@ SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjo
         'key', (SELECT jsonb_agg(k.attnum ORDER BY k.place)
                 FROM pg_index i CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY AS k (attnum, place)
                 WHERE i.indrelid = c.oid AND i.indisprimary AND i.indimmediate),
-        'current', to_regclass(format('%I.%I', n.nspname, c.relname)) IS NOT DISTINCT FROM c.oid,
+        'current', CASE WHEN has_schema_privilege(n.oid, 'USAGE')
+                        THEN to_regclass(format('%I.%I', n.nspname, c.relname)) IS NOT DISTINCT FROM c.oid ELSE true END,
         'persistence', c.relpersistence,
         'secured', c.relrowsecurity,
         'parts', (SELECT jsonb_object_agg(p.oid, jsonb_build_object(

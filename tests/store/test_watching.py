@@ -65,6 +65,10 @@ REFUSED = {
         f"{FOREIGN}; CREATE FOREIGN TABLE t (id int) SERVER s",
         "a foreign table",
     ),
+    "named as ours": (
+        'CREATE TABLE t (id int PRIMARY KEY, "!own" int)',
+        "has a name that the view of its past needs",
+    ),
     "too wide": (
         f"CREATE TABLE t (id int PRIMARY KEY, {', '.join(f'c{n} text' for n in range(500))})",
         "more than 7900 bytes in a row",

@@ -10,6 +10,8 @@ from psycopg.rows import dict_row
 from stepwell.errors import DatabaseError, NotFoundError
 from stepwell.store.queries import query
 
+OURS = frozenset({"!maker", "!position", "!remover", "!there", "!own"})
+"""Names of columns in `sql/watching/past.sql`."""
 ROOM = 7900
 """Bytes that the columns of a logged row may take where none of them is moved out of line; a page holds 8160."""
 
@@ -128,6 +130,8 @@ def _refusal_of_columns(table: Watchable) -> str | None:
     for column in table.key:
         if column.own_collation:
             return f"the key {column.name} has a collation of its own, {column.collation}; give it one of Postgres's"
+    if ours := [column.name for column in table.columns if column.name in OURS]:
+        return f"its column {', '.join(ours)} has a name that the view of its past needs itself; rename it"
     if sum(column.width for column in table.stored) > ROOM:
         return f"its columns may take more than {ROOM} bytes in a row, and a logged row takes a little more"
     return None
