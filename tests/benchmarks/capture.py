@@ -127,7 +127,6 @@ def _one(connection: Connection, statement: str, *values: object) -> Any:
 
 
 WRITERS = 8
-ROWS_EACH = 10_000
 WRITE = """
 \\set id 1 + :client_id * {each} + random(0, {each} - {size})
 UPDATE {table} SET qty = qty + 1 WHERE id BETWEEN :id AND :id + {size} - 1;
@@ -136,7 +135,7 @@ UPDATE {table} SET qty = qty + 1 WHERE id BETWEEN :id AND :id + {size} - 1;
 
 def writers(dsn: str, *, quick: bool) -> Table:
     """(j) Eight writers at once, on rows of their own: not watched, watched, and watched with a sequence each."""
-    seconds, rounds = (1, 1) if quick else (5, 7)
+    seconds, rounds, each = (1, 1, 200) if quick else (5, 7, 10_000)
     table = Table(
         f"{WRITERS} writers at once, each on rows of its own",
         [
@@ -151,7 +150,7 @@ def writers(dsn: str, *, quick: bool) -> Table:
     names = ["bench_plain", "bench_watched", "bench_alone"]
     with psycopg.connect(dsn, autocommit=True) as connection:
         for name in names:
-            make(connection, name, NARROW, "", WRITERS * ROWS_EACH)
+            make(connection, name, NARROW, "", WRITERS * each)
         for name in names[1:]:
             watch(connection, name)
         number = _one(
@@ -171,7 +170,7 @@ def writers(dsn: str, *, quick: bool) -> Table:
         rates: dict[str, list[float]] = {name: [] for name in names}
         for _ in range(rounds):
             for name in names:
-                script = WRITE.format(table=name, size=size, each=ROWS_EACH)
+                script = WRITE.format(table=name, size=size, each=each)
                 said = pgbench(
                     dsn, "-n", "-f", "-", "-c", str(WRITERS), "-j", "2", "-T", str(seconds), script=script
                 )
