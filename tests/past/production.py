@@ -23,6 +23,7 @@ from tests.benchmarks.harmless import pgbench
 
 Connection = psycopg.Connection[Any]
 Act = Callable[[Connection, int], None]
+Found = tuple[object, ...]
 
 TABLES = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers", "orders", "left_book", "right_book")
 MAKE = """
@@ -170,7 +171,7 @@ def own(connection: Connection, number: int) -> None:
     connection.execute(OWNERS[place].format(lap).encode())
 
 
-def look_for_traces(found: set[tuple[object, ...]]) -> Act:
+def look_for_traces(found: set[Found]) -> Act:
     """A client of the same pool, who looks whether the session that it is lent is as it should be."""
 
     def act(connection: Connection, _: int) -> None:
@@ -230,7 +231,7 @@ class Day:
     """What a time of work came to: by who did it, with transactions a second and failures of pgbench."""
 
     work: dict[str, Work]
-    found: set[tuple[object, ...]]
+    found: set[Found]
     rate: float = 0.0
     failed: int = 0
 
