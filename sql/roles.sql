@@ -3,10 +3,11 @@
 -- then:  GRANT stepwell_recorder TO my_agent;  GRANT stepwell_debugger TO alice;  GRANT stepwell_pruner TO a_timer;
 -- Grants hold for the schema that comes first in the search_path.
 --
--- Who owns tables that are to be watched (stepwell watch) becomes a member of one more, which shares with the others what
--- watched tables have in common. Only a superuser, or the owner of the database who may make roles, can let them make the
--- schemas for it:      GRANT stepwell_watcher TO the_owner_of_the_shop;
--- Nobody is made a member of stepwell_log_writer: it owns the functions of the triggers, and may only add to the logs.
+-- Who owns tables that are to be watched (stepwell watch) becomes a member of one more, so that several owners may have
+-- theirs watched in one database:      GRANT stepwell_watcher TO the_owner_of_the_shop;
+-- Run it as a superuser then, or as the owner of the database who may make roles, and have the first table watched by one:
+-- the schema stepwell_log becomes theirs, and whose it is all whose tables are watched must trust. Nobody else is made a
+-- member of stepwell_log_writer: it owns the functions of the triggers, and may only add to the logs.
 
 DO $$
 DECLARE
@@ -32,12 +33,8 @@ GRANT UPDATE (keep) ON agent_runs TO stepwell_pruner; -- to hold the row of a ru
 
 DO $$
 DECLARE
-    former NAME;
     what TEXT;
 BEGIN
-    IF NOT pg_has_role('stepwell_watcher', 'USAGE') THEN
-        GRANT stepwell_watcher TO CURRENT_USER;
-    END IF;
     IF NOT pg_has_role('stepwell_watcher', 'stepwell_log_writer', 'USAGE') THEN
         GRANT stepwell_log_writer TO stepwell_watcher;
     END IF;
@@ -45,22 +42,13 @@ BEGIN
     IF to_regclass('stepwell_log.tables') IS NULL THEN
         RETURN;
     END IF;
-    -- Tables were watched before there was this role: what they share becomes its own, and who made it a member.
-    SELECT rolname INTO former FROM pg_namespace JOIN pg_roles ON pg_roles.oid = nspowner
-    WHERE nspname = 'stepwell_log' AND NOT rolsuper AND rolname <> 'stepwell_watcher';
-    IF former IS NOT NULL THEN
-        EXECUTE format('GRANT stepwell_watcher TO %I', former);
-    END IF;
-    FOR what IN
-        SELECT format('SCHEMA %I', nspname) FROM pg_namespace WHERE nspname = 'stepwell_log' OR nspname LIKE 'stepwell\_asof\_%'
-        UNION ALL
-        SELECT * FROM unnest(ARRAY['TABLE stepwell_log.tables', 'TABLE stepwell_log.shapes', 'TABLE stepwell_log.losses',
-                                   'SEQUENCE stepwell_log.position', 'FUNCTION stepwell_log.shape(OID)',
-                                   'FUNCTION stepwell_log.image(OID, OID, ANYELEMENT)',
-                                   'FUNCTION stepwell_log.lose(OID, TEXT)'])
-    LOOP
-        EXECUTE format('ALTER %s OWNER TO stepwell_watcher', what);
-    END LOOP;
+    -- Tables were watched before there was this role.
+    GRANT USAGE, CREATE ON SCHEMA stepwell_log TO stepwell_watcher WITH GRANT OPTION;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON stepwell_log.tables, stepwell_log.shapes, stepwell_log.losses
+        TO stepwell_watcher WITH GRANT OPTION;
+    GRANT USAGE, SELECT ON SEQUENCE stepwell_log.position, stepwell_log.tables_id_seq TO stepwell_watcher WITH GRANT OPTION;
+    GRANT EXECUTE ON FUNCTION stepwell_log.image(OID, OID, ANYELEMENT), stepwell_log.lose(OID, TEXT)
+        TO stepwell_watcher WITH GRANT OPTION;
     GRANT UPDATE (pruned_to) ON stepwell_log.tables TO stepwell_pruner;
     GRANT DELETE ON stepwell_log.losses, stepwell_log.shapes TO stepwell_pruner;
     FOR what IN SELECT format('stepwell_log.t%s', id) FROM stepwell_log.tables LOOP

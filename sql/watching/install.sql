@@ -136,3 +136,17 @@ REVOKE EXECUTE ON FUNCTION stepwell_log.image(OID, OID, ANYELEMENT), stepwell_lo
 GRANT USAGE ON SCHEMA stepwell_log TO PUBLIC; -- what is in it has rights of its own
 GRANT SELECT ON SEQUENCE stepwell_log.position TO PUBLIC;
 GRANT SELECT ON stepwell_log.tables, stepwell_log.shapes, stepwell_log.losses TO PUBLIC;
+
+-- What they share belongs to who was the first, who is trusted by all whose tables are watched: its functions run in their
+-- name. Other owners, as members of the role that sql/roles.sql makes, add to it. roles.sql has the same where it is later.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'stepwell_watcher') THEN
+        GRANT USAGE, CREATE ON SCHEMA stepwell_log TO stepwell_watcher WITH GRANT OPTION;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON stepwell_log.tables, stepwell_log.shapes, stepwell_log.losses
+            TO stepwell_watcher WITH GRANT OPTION;
+        GRANT USAGE, SELECT ON SEQUENCE stepwell_log.position, stepwell_log.tables_id_seq TO stepwell_watcher WITH GRANT OPTION;
+        GRANT EXECUTE ON FUNCTION stepwell_log.image(OID, OID, ANYELEMENT), stepwell_log.lose(OID, TEXT)
+            TO stepwell_watcher WITH GRANT OPTION;
+    END IF;
+END $$;

@@ -76,6 +76,26 @@ def test_a_table_that_a_superuser_has_watched_is_its_owners_to_look_back_at(
     unwatch(alice, "orders")
 
 
+def test_who_watches_beside_others_changes_nothing_that_runs_in_their_name(
+    admin: Connection, login: Login, shop: str
+) -> None:
+    watch(admin, "orders")
+    alice = login("alice")
+    admin.execute("GRANT stepwell_watcher TO stepwell_test_alice")
+    for statement in (
+        "CREATE OR REPLACE FUNCTION stepwell_log.shape(watched oid) RETURNS jsonb LANGUAGE sql AS 'SELECT NULL'",
+        "CREATE OR REPLACE FUNCTION stepwell_log.lose(watched oid, reason text) RETURNS void LANGUAGE sql AS ''",
+        "DROP FUNCTION stepwell_log.shape(oid)",
+        "DROP FUNCTION stepwell_log.t1_truncate() CASCADE",
+        f"DROP TABLE {shop}",
+        f"SELECT * FROM {shop}",
+        "DROP SCHEMA stepwell_log CASCADE",
+        "ALTER TABLE stepwell_log.tables DISABLE TRIGGER ALL",
+    ):
+        with pytest.raises(REFUSED):
+            alice.execute(statement)
+
+
 def test_an_owner_who_may_make_schemas_needs_nobody(admin: Connection, login: Login) -> None:
     alice = login("alice")
     may_create(admin, "stepwell_test_alice")
@@ -125,7 +145,7 @@ def test_owners_have_their_tables_watched_beside_one_another(
     grant_roles(dsn)
     admin.execute("GRANT stepwell_watcher TO stepwell_test_bob")
     watch(bob, "goods")
-    watch(alice, "orders")  # whose the shared part was is a member by now
+    watch(alice, "orders")
     then = instant(alice)
     for owner, name in ((alice, "orders"), (bob, "goods")):
         owner.execute(f"DELETE FROM {name}")

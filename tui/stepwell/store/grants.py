@@ -1,7 +1,5 @@
 """Who may write a log, who may read it, and to whom all of it belongs."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from psycopg import Connection, sql
@@ -14,7 +12,8 @@ from stepwell.store.scripts import Script
 WRITER = "stepwell_log_writer"
 """Owns the functions of the triggers: it may not log in, and do nothing but add to the logs."""
 WATCHER = "stepwell_watcher"
-"""Owns what all watched tables share: who is its member may have own tables watched beside those of others."""
+"""May add to what all watched tables share, and change none of its functions, which run in the name of every owner: who
+is its member may have own tables watched beside those of others."""
 PRUNER = "stepwell_pruner"
 
 
@@ -56,31 +55,20 @@ def _is_ready(script: Script, role: str) -> bool:
     return True
 
 
-@contextmanager
-def as_watcher(script: Script, roles: Roles) -> Iterator[None]:
-    """Have what is made within belong to the role that all owners of watched tables share, where there is one."""
-    if not roles.watcher:
-        yield
-        return
-    script.do(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(WATCHER)))
-    yield
-    script.do("RESET ROLE")
-
-
 def has_schema(script: Script, schema: str) -> bool:
     """Whether there is a schema of that name."""
     question = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = %s)"
     return script.connection.execute(question, (schema,)).fetchone() == (True,)
 
 
-def make_schema(script: Script, schema: str, roles: Roles) -> None:
-    """Make a schema of ours where it is missing, owned by the shared role. It is made by whom may make schemas here."""
+def make_schema(script: Script, schema: str, owner: str | None = None) -> None:
+    """Make a schema of ours where it is missing, by whom may make schemas here; `owner` where that is another."""
     if has_schema(script, schema) or schema in script.made:
         return
     script.made.add(schema)
     name = sql.Identifier(schema)
-    owner = sql.SQL(" AUTHORIZATION {}").format(sql.Identifier(WATCHER)) if roles.watcher else sql.SQL("")
-    script.do(sql.SQL("CREATE SCHEMA {}{}").format(name, owner))
+    whose = sql.SQL("") if owner is None else sql.SQL(" AUTHORIZATION {}").format(sql.Identifier(owner))
+    script.do(sql.SQL("CREATE SCHEMA {}{}").format(name, whose))
     script.do(
         sql.SQL("GRANT USAGE ON SCHEMA {} TO PUBLIC").format(name)
     )  # what is in it has rights of its own
@@ -112,37 +100,40 @@ def give_to_writer(script: Script, names: Names, roles: Roles) -> list[str]:
 
 def give_to_owner(script: Script, names: Names) -> None:
     """Whoever puts the triggers on, log and past belong to the owner of the table, who alone can go on with them."""
-    owner, shadow = names.table.owner, names.shadow
-    role = sql.Identifier(owner)
-    is_own, _ = _owner_rights(script.connection, owner, LOG)
+    is_own, may_make = _owner_rights(script.connection, names.table.owner)
     if is_own:
         return
-    for schema, objects in (
-        (LOG, [("TABLE {}", names.log), ("FUNCTION {}()", names.truncate)]),
-        (shadow, [("FUNCTION {}()", names.past), ("VIEW {}", names.past)]),
-    ):
-        lent = _owner_rights(script.connection, owner, schema)[1] is not True
-        if lent:
-            script.do(sql.SQL("GRANT CREATE ON SCHEMA {} TO {}").format(sql.Identifier(schema), role))
-        for kind, name in objects:
-            script.do(sql.SQL(f"ALTER {kind} OWNER TO {{}}").format(name, role))
-        if lent:
-            script.do(sql.SQL("REVOKE CREATE ON SCHEMA {} FROM {}").format(sql.Identifier(schema), role))
-    script.do(
-        sql.SQL(
-            "GRANT INSERT ON stepwell_log.losses, stepwell_log.shapes TO {0};"
-            " GRANT USAGE ON SEQUENCE stepwell_log.position TO {0};"
-            " GRANT EXECUTE ON FUNCTION stepwell_log.lose(OID, TEXT), stepwell_log.image(OID, OID, ANYELEMENT) TO {0}"
-        ).format(role)
-    )
+    statements = [
+        "ALTER TABLE {log} OWNER TO {role}",
+        "ALTER FUNCTION {truncate}() OWNER TO {role}",
+        "ALTER FUNCTION {past}() OWNER TO {role}",
+        "ALTER VIEW {past} OWNER TO {role}",
+        "GRANT INSERT ON stepwell_log.losses, stepwell_log.shapes TO {role}",
+        "GRANT USAGE ON SEQUENCE stepwell_log.position TO {role}",
+        "GRANT EXECUTE ON FUNCTION stepwell_log.lose(OID, TEXT), stepwell_log.image(OID, OID, ANYELEMENT) TO {role}",
+    ]
+    if not may_make:  # needed only to be given something in there
+        statements = [
+            "GRANT CREATE ON SCHEMA stepwell_log TO {role}",
+            *statements,
+            "REVOKE CREATE ON SCHEMA stepwell_log FROM {role}",
+        ]
+    parts = {
+        "log": names.log,
+        "truncate": names.truncate,
+        "past": names.past,
+        "role": sql.Identifier(names.table.owner),
+    }
+    for statement in statements:
+        script.do(sql.SQL(statement).format(**parts))
 
 
-def _owner_rights(connection: Connection, owner: str, schema: str) -> tuple[bool, bool | None]:
+def _owner_rights(connection: Connection, owner: str) -> tuple[bool, bool]:
+    """Whether that is this role, and whether it may make something in the schema of logs."""
     with connection.cursor(row_factory=tuple_row) as cursor:
-        quoted = '"' + schema.replace('"', '""') + '"'
-        row = cursor.execute(query("read_owner_rights"), {"role": owner, "schema": quoted}).fetchone()
+        row = cursor.execute(query("read_owner_rights"), {"role": owner, "schema": LOG}).fetchone()
     assert row is not None
-    return row[0], row[1]
+    return row[0], bool(row[1])
 
 
 def grant_readers(script: Script, names: Names, roles: Roles) -> None:

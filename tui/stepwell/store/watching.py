@@ -15,7 +15,6 @@ from stepwell.store.capture import LOG, SHADOW, Names
 from stepwell.store.grants import (
     WATCHER,
     Roles,
-    as_watcher,
     give_to_owner,
     give_to_writer,
     grant_readers,
@@ -91,7 +90,7 @@ def _watch(script: Script, name: str) -> Watched:
     table = read_watchable(connection, name)
     with _changing(script, table.schema, table.name):
         roles = ready_roles(script)
-        _install(script, roles)
+        _install(script)
         known = _known(connection, table.oid)
         if known is not None and not _is_the_same(known, table):
             raise DatabaseError(_changed_type(known, table))
@@ -114,7 +113,7 @@ def _make(script: Script, names: Names, known: dict[str, Any] | None, roles: Rol
     script.do(capture.capture(names, log, making.oid_of(script, f"{LOG}.position")))
     script.do(capture.truncate(names))
     making.put_triggers(script, names)
-    make_schema(script, names.shadow, roles)
+    make_schema(script, names.shadow, names.table.owner)
     making.show(script, names, known)
     notes = give_to_writer(script, names, roles)
     grant_readers(script, names, roles)
@@ -131,14 +130,13 @@ def _look(script: Script, oid: int, why: str) -> None:
     )
 
 
-def _install(script: Script, roles: Roles) -> None:
+def _install(script: Script) -> None:
     """Only where it is missing: who may watch a table need not be who made the schema."""
     if is_installed(script.connection) or LOG in script.made:
         return
-    make_schema(script, LOG, roles)
+    make_schema(script, LOG)
     script.made.add(LOG)
-    with as_watcher(script, roles):
-        script.do((sql_folder() / "watching" / "install.sql").read_bytes())
+    script.do((sql_folder() / "watching" / "install.sql").read_bytes())
 
 
 @contextmanager
