@@ -11,6 +11,7 @@ DECLARE
     who text := coalesce(nullif(current_setting('application_name'), ''), session_user);
     image text[];
     lost text;
+    strange boolean := false; -- columns are not what they were
     known boolean := has_column_privilege({watched}, ({many} + 1)::int2, 'SELECT') IS NULL -- no such column
                      AND has_column_privilege({watched}, ({many} + 2)::int2, 'SELECT') IS NULL;
     {declare_old}
@@ -20,30 +21,27 @@ BEGIN
         PERFORM stepwell_log.lose({watched}, 'its log could not be written');
         RETURN NULL;
     END IF;
-    IF tg_op <> 'INSERT' THEN
-        BEGIN
+    BEGIN
+        IF tg_op <> 'INSERT' THEN
             {take_old}
-        EXCEPTION WHEN OTHERS THEN
-            known := false;
-        END;
-        IF known IS NOT TRUE THEN
-            BEGIN
+        END IF;
+        IF tg_op <> 'DELETE' THEN
+            {take_new}
+        END IF;
+    EXCEPTION WHEN OTHERS THEN
+        strange := true;
+    END;
+    IF strange OR (known IS NOT TRUE AND tg_op <> 'INSERT') THEN
+        BEGIN
+            IF tg_op <> 'INSERT' THEN
                 image := stepwell_log.image({watched}, tg_relid, old);
                 {key_of_image}
-            EXCEPTION WHEN OTHERS THEN
-                lost := 'a row could not be read: ' || sqlerrm;
-            END;
-        END IF;
-    END IF;
-    IF tg_op <> 'DELETE' THEN
-        BEGIN
-            {take_new}
-        EXCEPTION WHEN OTHERS THEN
-            BEGIN
+            END IF;
+            IF strange AND tg_op <> 'DELETE' THEN
                 {key_of_new}
-            EXCEPTION WHEN OTHERS THEN
-                lost := 'a key could not be read: ' || sqlerrm;
-            END;
+            END IF;
+        EXCEPTION WHEN OTHERS THEN
+            lost := 'a row could not be read: ' || sqlerrm;
         END;
     END IF;
     IF lost IS NOT NULL THEN
