@@ -15,10 +15,11 @@ from stepwell.errors import DatabaseError, NotFoundError, StatementError
 from stepwell.replay import Replayer
 from stepwell.store import asking
 from stepwell.store.connect import resolve
+from stepwell.store.watching import watch
 from tests.conftest import Standby, create_database, drop_database
 from tests.pooler import pooler
 from tests.replay.rows import RUN, add_step, bare_table
-from tests.replay.shop import open_shop
+from tests.replay.shop import open_shop, snapshot
 from tests.store.conftest import wait_until
 
 EXACT = Verdict(Certainty.EXACT)
@@ -294,3 +295,17 @@ def test_what_a_foreign_server_reads_is_todays(shop: str, replayer: Replayer) ->
     assert answer.rows.rows == (("1200",),)
     assert all(seen.how == "today" and "far" in seen.name for seen in answer.seen)
     assert answer.seen
+
+
+def test_of_two_tables_of_one_name_each_has_its_own_verdict(schema_dsn: str) -> None:
+    with psycopg.connect(schema_dsn, autocommit=True) as connection:
+        for schema in ("a", "b"):
+            connection.execute(f"CREATE SCHEMA {schema}")
+            connection.execute(f"CREATE TABLE {schema}.orders (id int PRIMARY KEY)")
+            watch(connection, f"{schema}.orders")
+        add_step(schema_dsn, 1, "tool_call", output=1, snapshot_after=snapshot(connection))
+        connection.execute("ALTER TABLE a.orders DISABLE TRIGGER ALL")
+    path = make_conninfo(schema_dsn, options="-c search_path=public,b")
+    with closing(Replayer(resolve(path), RUN)) as replayer:
+        answer = replayer.query(1, Moment.AFTER, "SELECT FROM orders")
+    assert answer.seen == (Seen("b.orders", "past", EXACT),)

@@ -14,7 +14,7 @@ from stepwell.store import asking
 from stepwell.store.asof import judge_again, survey, turn
 from stepwell.store.connect import Target
 from stepwell.store.instants import read_instants
-from stepwell.store.plan import OPAQUE, read_seen
+from stepwell.store.plan import OPAQUE, past_name, read_seen
 from stepwell.store.reader import Reader
 
 Found = tuple[Rows, tuple[Seen, ...], tuple[Table, ...], Instant | None]
@@ -87,9 +87,9 @@ def _ask(
 
 def _judged(seen: Seen, tables: Sequence[Table]) -> Seen:
     """With the verdict after the reading. A table whose past is unknown only since then has to be read once more."""
-    worth = next((table.verdict for table in tables if table.name == seen.name), None)
-    if worth is None or seen.verdict is None:
+    if seen.verdict is None:
         return seen
+    worth = next((table.verdict for table in tables if past_name(table, tables) == seen.name), seen.verdict)
     if Certainty.UNKNOWN is worth.certainty is not seen.verdict.certainty:
         raise psycopg.errors.SerializationFailure(f"{seen.name}: {worth.why}")
     return replace(seen, verdict=worth)

@@ -100,9 +100,16 @@ def _scan(node: Node) -> tuple[str, str, bool] | None:
 
 def _relation(schema: str, name: str, *, past: bool, tables: Sequence[Table]) -> Seen:
     table = next((t for t in tables if (t.schema, t.name) == (schema, name)), None)
-    if table is not None and table.verdict.certainty is Certainty.UNKNOWN:
-        return Seen(name, TODAY, table.verdict)
-    return Seen(name, PAST, table.verdict) if past and table is not None else Seen(f"{schema}.{name}", TODAY)
+    if table is not None and (past or table.verdict.certainty is Certainty.UNKNOWN):
+        how = TODAY if table.verdict.certainty is Certainty.UNKNOWN else PAST
+        return Seen(past_name(table, tables), how, table.verdict)
+    return Seen(f"{schema}.{name}", TODAY)
+
+
+def past_name(table: Table, tables: Sequence[Table]) -> str:
+    """What `Seen` calls a watched table: by its name alone, unless another one has it too."""
+    alone = sum(other.name == table.name for other in tables) == 1
+    return table.name if alone else f"{table.schema}.{table.name}"
 
 
 def _functions(connection: Connection, named: Iterable[tuple[str, str]]) -> list[Seen]:
