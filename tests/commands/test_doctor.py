@@ -10,7 +10,6 @@ from stepwell.commands.doctor import lines
 from stepwell.core.doctor import Finding, Level
 from stepwell.store.watching import watch
 from tests.commands.cases import fill, stepwell
-from tests.conftest import Standby
 from tests.pooler import pooler
 from tests.store.test_roles import grant_roles, login
 
@@ -112,8 +111,7 @@ def test_a_pooler_between_is_found(schema_dsn: str, short_folder: Path, capsys: 
     assert found["pooler"][0]["level"] == "note"
 
 
-def test_a_standby_is_told(standby: Standby, standby_dsn: str, capsys: Capture) -> None:
-    standby.catch_up()
+def test_a_standby_is_told(standby_dsn: str, capsys: Capture) -> None:
     _, found = findings(standby_dsn, capsys)
     assert (found["standby"][0]["level"], found["move"][0]["level"]) == ("note", "note")
 
