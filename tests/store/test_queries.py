@@ -57,4 +57,9 @@ def test_migrations_come_in_order_and_write_down_their_version() -> None:
 
 
 def test_no_sql_file_lies_elsewhere() -> None:
-    assert sorted(entry.name for entry in sql_folder().iterdir()) == ["queries", "roles.sql", "schema", "watching"]
+    assert sorted(entry.name for entry in sql_folder().iterdir()) == [
+        "queries",
+        "roles.sql",
+        "schema",
+        "watching",
+    ]
