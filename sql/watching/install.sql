@@ -74,6 +74,9 @@ SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjo
                         SELECT t.* FROM used JOIN pg_type t ON t.oid = used.oid
                         WHERE t.typtype IN ('e', 'c') AND t.typnamespace <> 'pg_catalog'::regnamespace) AS t),
         'expressions', (SELECT jsonb_object_agg(d.adnum, d.xmin::text) FROM pg_attrdef d WHERE d.adrelid = c.oid),
+        'computed', (SELECT jsonb_object_agg(a.attnum, d.xmin::text)
+                     FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+                     WHERE a.attrelid = c.oid AND a.attgenerated = 'v'),
         'key', (SELECT jsonb_agg(k.attnum ORDER BY k.place)
                 FROM pg_index i CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY AS k (attnum, place)
                 WHERE i.indrelid = c.oid AND i.indisprimary AND i.indimmediate),

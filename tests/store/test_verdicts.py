@@ -305,3 +305,44 @@ def test_a_table_that_is_gone_or_called_otherwise_is_unknown(owner: Connection) 
     with owner.transaction(force_rollback=True):
         (table,) = look_back(owner, then, None)
     assert table.verdict == Verdict(UNKNOWN, "the table was dropped")
+
+
+def test_a_type_that_differs_behind_its_length_only_is_another(owner: Connection) -> None:
+    """Between times with and without a zone no row is rewritten where the zone is UTC, and a log would take them for each
+    other."""
+    owner.execute("SET timezone = 'UTC'")
+    owner.execute("CREATE TABLE times (id int PRIMARY KEY, at timestamptz(3))")
+    owner.execute("INSERT INTO times VALUES (1, '2026-01-01 12:00')")
+    watch(owner, "times")
+    then = instant(owner)
+    owner.execute("ALTER TABLE times ALTER at TYPE timestamp(6)")
+    assert verdict_on(owner, "times", then).why.startswith("column at has another type now")
+
+
+def test_a_length_that_grows_leaves_the_past_exact(owner: Connection) -> None:
+    owner.execute("CREATE TABLE words (id int PRIMARY KEY, word varchar(5), at timestamp(3))")
+    watch(owner, "words")
+    then = instant(owner)
+    owner.execute("ALTER TABLE words ALTER word TYPE varchar(9), ALTER at TYPE timestamp")
+    assert verdict_on(owner, "words", then) == Verdict(EXACT)
+
+
+def test_an_expression_that_is_another_now_leaves_a_doubt_on_what_no_row_holds(owner: Connection) -> None:
+    if owner.info.server_version < 180000:
+        pytest.skip("this server has no virtual columns")
+    owner.execute(
+        "CREATE TABLE sums (id int PRIMARY KEY, qty int DEFAULT 1, twice int GENERATED ALWAYS AS (qty * 2))"
+    )
+    watch(owner, "sums")
+    then = instant(owner)
+    owner.execute("ALTER TABLE sums ALTER qty SET DEFAULT 5")
+    assert verdict_on(owner, "sums", then) == Verdict(EXACT)
+    owner.execute("ALTER TABLE sums ALTER twice SET EXPRESSION AS (qty * 3)")
+    assert verdict_on(owner, "sums", then).certainty is UNCERTAIN
+
+
+def verdict_on(connection: Connection, name: str, then: Instant) -> Verdict:
+    """On another table than `t`."""
+    with connection.transaction(force_rollback=True):
+        tables = look_back(connection, then, None)
+    return next(table.verdict for table in tables if table.name == name)

@@ -1,5 +1,6 @@
 """How far the past of a watched table can be trusted, from what is known of the table and of the instant."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ Shape = Mapping[str, Any]
 """What `stepwell_log.shape` tells of a table."""
 AGE = 2**31
 """So many transactions later the xids in rows begin to repeat."""
+_LENGTH = re.compile(r'("(?:[^"]|"")*")|\([^()]*\)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,9 @@ def _difference(old: Shape, new: Shape) -> str:
             now.get(k) != v for k, v in parts.items()
         ):
             return "one of its enum or composite types was changed"
+    was_computed, is_computed = old["computed"] or {}, new["computed"] or {}
+    if any(is_computed.get(number, computed) != computed for number, computed in was_computed.items()):
+        return "the expression of a virtual column was changed"
     if new["persistence"] != "p" or new["secured"]:
         return "it became unlogged" if new["persistence"] != "p" else "it has got row-level security"
     if new["key"] != old["key"]:
@@ -194,12 +199,17 @@ def _retyped(state: State) -> list[str]:
     """Columns whose values are of another type than those of its view, whatever their length."""
     assert state.shape is not None
     watched = [look for look in state.looks if look.why == "watched"][-1]
-    was = {column[0]: column[2].partition("(")[0] for column in watched.shape["columns"] or ()}
+    was = {column[0]: _without_length(column[2]) for column in watched.shape["columns"] or ()}
     return [
         column[1]
         for column in state.shape["columns"] or ()
-        if column[0] in was and was[column[0]] != column[2].partition("(")[0]
+        if column[0] in was and was[column[0]] != _without_length(column[2])
     ]
+
+
+def _without_length(type_: str) -> str:
+    """`timestamp with time zone` for `timestamp(3) with time zone`. Brackets in quotes are part of a name."""
+    return _LENGTH.sub(lambda found: found[1] or "", type_)
 
 
 def _remark(state: State) -> str:
