@@ -127,63 +127,51 @@ def _one(connection: Connection, statement: str, *values: object) -> Any:
 
 
 WRITERS = 8
+WAYS = ("plain", "watched", "alone")
 WRITE = """
-\\set id 1 + :client_id * {each} + random(0, {each} - {size})
-UPDATE {table} SET qty = qty + 1 WHERE id BETWEEN :id AND :id + {size} - 1;
+\\set id random(1, {rows} - {size} + 1)
+UPDATE bench_{way}_:client_id SET qty = qty + 1 WHERE id BETWEEN :id AND :id + {size} - 1;
 """
 
 
 def writers(dsn: str, *, quick: bool) -> Table:
-    """(j) Eight writers at once, on rows of their own: not watched, watched, and watched with a sequence each."""
-    seconds, rounds, each = (1, 1, 200) if quick else (5, 7, 10_000)
+    """(j) Eight writers at once: not watched, watched, and as if the logs of the tables shared no sequence."""
+    seconds, rounds, rows = (1, 1, 200) if quick else (5, 7, 10_000)
     table = Table(
-        f"{WRITERS} writers at once, each on rows of its own",
-        [
-            "rows a transaction",
-            "tx/s",
-            "watched, tx/s",
-            "against it",
-            "a sequence a table, tx/s",
-            "against one for all",
-        ],
-    )
-    names = ["bench_plain", "bench_watched", "bench_alone"]
+        f"{WRITERS} writers at once, each to a table of its own",
+        ["rows a transaction", "tx/s", "watched, tx/s", "against it", "a sequence a log, tx/s", "against one for all"],
+    )  # fmt: skip
     with psycopg.connect(dsn, autocommit=True) as connection:
-        for name in names:
-            make(connection, name, NARROW, "", WRITERS * each)
-        for name in names[1:]:
-            watch(connection, name)
-        number = _one(
-            connection, "SELECT id FROM stepwell_log.tables WHERE relation = 'bench_alone'::regclass"
-        )
-        connection.execute(
-            "CREATE SEQUENCE stepwell_log.bench_position; GRANT USAGE ON SEQUENCE"
-            " stepwell_log.bench_position TO PUBLIC"
-        )
-        log = sql.Identifier("stepwell_log", f"t{number}")
-        connection.execute(
-            sql.SQL(
-                "ALTER TABLE {} ALTER position SET DEFAULT nextval('stepwell_log.bench_position')"
-            ).format(log)
-        )
+        for way in WAYS:
+            for number in range(WRITERS):
+                name = f"bench_{way}_{number}"
+                make(connection, name, NARROW, "", rows)
+                if way != "plain":
+                    watch(connection, name)
+                if way == "alone":
+                    _have_own_sequence(connection, name)
     for size in (1, 100):
-        rates: dict[str, list[float]] = {name: [] for name in names}
+        rates: dict[str, list[float]] = {way: [] for way in WAYS}
         for _ in range(rounds):
-            for name in names:
-                script = WRITE.format(table=name, size=size, each=each)
-                said = pgbench(
-                    dsn, "-n", "-f", "-", "-c", str(WRITERS), "-j", "2", "-T", str(seconds), script=script
-                )
-                rates[name].append(float(re.findall(r"tps = ([\d.]+)", said)[0]))
-        plain, watched, alone = (median(rates[name]) for name in names)
-        table.rows.append(
-            [
-                str(size),
-                f"{plain:,.0f}",
-                f"{watched:,.0f}",
-                ratio(watched, plain),
-                f"{alone:,.0f}",
-                ratio(watched, alone),
-            ]
-        )
+            for way in WAYS:
+                rates[way].append(_rate(dsn, WRITE.format(way=way, size=size, rows=rows), seconds))
+        plain, watched, alone = (median(rates[way]) for way in WAYS)
+        many = [f"{rate:,.0f}" for rate in (plain, watched, alone)]
+        table.rows.append([str(size), *many[:2], ratio(watched, plain), many[2], ratio(watched, alone)])
     return table
+
+
+def _rate(dsn: str, script: str, seconds: int) -> float:
+    said = pgbench(dsn, "-n", "-f", "-", "-c", str(WRITERS), "-j", "2", "-T", str(seconds), script=script)
+    return float(re.findall(r"tps = ([\d.]+)", said)[0])
+
+
+def _have_own_sequence(connection: Connection, name: str) -> None:
+    """Have the trigger of a watched table number by a sequence that no other has."""
+    number = _one(connection, "SELECT id FROM stepwell_log.tables WHERE relation = %s::regclass", name)
+    sequence = f"stepwell_log.{name}"
+    connection.execute(f"CREATE SEQUENCE {sequence}; GRANT USAGE ON SEQUENCE {sequence} TO PUBLIC".encode())
+    function = f"stepwell_log.t{number}_capture"
+    text = str(_one(connection, "SELECT pg_get_functiondef(%s::regproc)", function))
+    assert "'stepwell_log.position'" in text
+    connection.execute(text.replace("'stepwell_log.position'", f"'{sequence}'").encode())

@@ -166,9 +166,18 @@ OWNERS = (
 """What the owner of a table does to it now and then, one after the other; again where the day before ended."""
 
 
-def own(connection: Connection, number: int) -> None:
-    lap, place = divmod(number, len(OWNERS))
-    connection.execute(OWNERS[place].format(lap).encode())
+def owning(alters: Work) -> Act:
+    """The owner's acts in turn; what those come to that lock everybody out is told apart."""
+
+    def act(connection: Connection, number: int) -> None:
+        lap, place = divmod(number, len(OWNERS))
+        began = time.perf_counter()
+        connection.execute(OWNERS[place].format(lap).encode())
+        if OWNERS[place].startswith("ALTER"):
+            alters.done += 1
+            alters.longest = max(alters.longest, (time.perf_counter() - began) * 1000)
+
+    return act
 
 
 def look_for_traces(found: set[Found]) -> Act:
@@ -243,14 +252,17 @@ class Day:
 def work_day(dsn: str, pooled: str, seconds: int) -> Day:
     """All of them at once, as long as pgbench takes. All but the owner share the pool."""
     day = Day(
-        {name: Work() for name in ("one-row UPDATE", "serializable", "serializable too", "owner", "spy")},
+        {
+            name: Work()
+            for name in ("one-row UPDATE", "serializable", "serializable too", "owner", "ALTER TABLE", "spy")
+        },
         set(),
     )
     with (
         at_work(pooled, update_one, day.work["one-row UPDATE"]),
         at_work(pooled, keep_book("left_book"), day.work["serializable"]),
         at_work(pooled, keep_book("right_book"), day.work["serializable too"]),
-        at_work(dsn, own, day.work["owner"], pause=0.05),
+        at_work(dsn, owning(day.work["ALTER TABLE"]), day.work["owner"], pause=0.05),
         at_work(pooled, look_for_traces(day.found), day.work["spy"]),
     ):
         said = pgbench(pooled, "-n", "-f", "-", "-c", "2", "-T", str(seconds), "--max-tries", "1")
