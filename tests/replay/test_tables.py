@@ -1,6 +1,7 @@
 """Watched tables at a step: what changed, pages of rows, and the story of one."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import psycopg
 import pytest
@@ -14,6 +15,7 @@ from stepwell.replay import Replayer
 from stepwell.replay.tables import Tables
 from stepwell.store.changes import MOST_ENTRIES
 from stepwell.store.connect import resolve
+from stepwell.store.texts import LONGEST
 from stepwell.store.watching import watch
 
 
@@ -99,3 +101,27 @@ def test_pages_of_names_that_need_quotes_and_keys_of_several_columns(
     with pytest.raises(DatabaseError, match=r"there is no table public\.odd Table now"):
         tables.page(table, Start(), 5)
     tables.close()
+
+
+def test_long_values_are_cut_in_the_server_and_told_apart_all_the_same(
+    schema_dsn: str, shop: psycopg.Connection
+) -> None:
+    """Of two that begin alike and are equally long too."""
+    watch(shop, '"odd Table"')
+    shop.execute(SET, ["z" * 20_000])
+    with stepwell.Recorder(schema_dsn) as recorder, recorder.run("long") as run:
+        run.named(connection=shop).tool(shop.execute, SET, ["z" * 19_999 + "!"])
+    with closing(Replayer(resolve(schema_dsn), run.run_id)) as replayer:
+        ((change,),) = (table.changes for table in replayer.changes(1).tables)
+    assert change.old is not None
+    assert change.new is not None
+    old, new = str(change.old[2]), str(change.new[2])
+    assert old != new
+    for text in (old, new):
+        assert text.startswith("z" * LONGEST + "... (20000 characters, hash ")
+        assert len(text) < LONGEST + 60
+    with closing(Tables(resolve(schema_dsn), run.run_id, 1, Moment.AFTER)) as tables:
+        (table,) = tables.listing().tables
+        story = tables.story(table, ("x,%y", "1"))
+        assert story.rows.rows[0][2] == "z" * 19_999 + "!"
+        assert [touch.change.new for touch in story.touches] == [change.new]

@@ -308,8 +308,7 @@ def test_a_table_that_is_gone_or_called_otherwise_is_unknown(owner: Connection) 
 
 
 def test_a_type_that_differs_behind_its_length_only_is_another(owner: Connection) -> None:
-    """Between times with and without a zone no row is rewritten where the zone is UTC, and a log would take them for each
-    other."""
+    """Between times with and without a zone no row is rewritten where the zone is UTC, and a log would mix them up."""
     owner.execute("SET timezone = 'UTC'")
     owner.execute("CREATE TABLE times (id int PRIMARY KEY, at timestamptz(3))")
     owner.execute("INSERT INTO times VALUES (1, '2026-01-01 12:00')")

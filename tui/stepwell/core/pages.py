@@ -62,7 +62,7 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """One row, whole, and its changes during the run, the oldest first."""
+    """One row, whole unless it is huge, and its changes during the run, the oldest first."""
 
     table: Table
     key: tuple[str | None, ...]

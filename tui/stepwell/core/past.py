@@ -103,7 +103,8 @@ class Answer:
 class RowChange:
     """What became of one row between two instants: `old` None where it was not there before, `new` None after.
 
-    `key` and the rows are values as Postgres writes them, those of the rows in the order of the table's columns.
+    `key` and the rows are values as Postgres writes them, those of the rows in the order of the table's columns. Of a
+    long one that is no key there is the beginning, its length and a hash.
     """
 
     key: tuple[str | None, ...]

@@ -18,10 +18,10 @@ from stepwell.store.connect import Target
 from stepwell.store.instants import Instants, read_instants
 from stepwell.store.pages import read_layout, read_page, read_row
 from stepwell.store.reader import Reader
+from stepwell.store.texts import Texts, longest
 from stepwell.store.touches import Written, read_touches
 from stepwell.store.transaction import Report
 
-Texts = tuple[str | None, ...]
 MOST_TOUCHES = 20
 """Writes of one row that are told of; each costs a look at the row as it was then."""
 
@@ -220,5 +220,6 @@ def _row(
     _, standing = _standing(connection, instant, origin, table)
     if not _is_known(standing):
         return False, None
-    rows = read_row(connection, read_layout(connection, standing), key).rows
+    layout = read_layout(connection, standing)
+    rows = read_row(connection, layout, key, longest(len(layout.columns))).rows
     return True, rows[0] if rows else None

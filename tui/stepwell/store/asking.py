@@ -15,9 +15,10 @@ from stepwell.core.past import Rows
 from stepwell.core.statements import CURSOR, Statement
 from stepwell.errors import StatementError
 from stepwell.store.queries import query
+from stepwell.store.texts import Texts, texts_of
 
-PIECE = 100
-"""Rows that are fetched first; then as many as make about so many bytes."""
+PIECE = 20
+"""Rows that are fetched first, however long they are; then as many as make about so many bytes."""
 PIECE_BYTES = 4_000_000
 MOST_BYTES = 500_000_000
 """How much of an answer is taken in; what is more than that is refused, or left out where a limit is given."""
@@ -25,7 +26,6 @@ CELL_BYTES = 60
 """What a value takes in memory beside its letters, about."""
 MOST_SECONDS = 60
 """How long it may take to be fetched: meanwhile nothing that it can see is cleared away, and no table of it altered."""
-Row = tuple[str | None, ...]
 ONES_OWN = (
     errors.QueryCanceled,
     errors.SerializationFailure,
@@ -52,22 +52,22 @@ def run(connection: Connection, statement: Statement, limit: int | None) -> Rows
     if statement.kind == "query":
         result, found, more = _fetched(connection, statement, limit)
     else:
-        found = _decoded(connection, result)
+        found = texts_of(connection, result)
         more = limit is not None and len(found) > limit
     return Rows(*_columns(connection, result), tuple(found[:limit]), more)
 
 
 def _fetched(
     connection: Connection, statement: Statement, limit: int | None
-) -> tuple[PGresult, list[Row], bool]:
+) -> tuple[PGresult, list[Texts], bool]:
     """From the cursor, in pieces, so that no more is in memory than what is kept; and whether there is more."""
-    found: list[Row] = []
+    found: list[Texts] = []
     size, piece = 0, PIECE
     over = time.monotonic() + MOST_SECONDS
     while True:
         wanted = piece if limit is None else min(piece, limit + 1 - len(found))
         result = send(connection, statement, f'FETCH {wanted} FROM "{CURSOR}"')
-        rows = _decoded(connection, result)
+        rows = texts_of(connection, result)
         found += rows
         size += sum(len(value or "") + CELL_BYTES for row in rows for value in row)
         if result.ntuples < wanted:
@@ -119,19 +119,6 @@ def _told(problem: errors.Error, statement: Statement, sent: str) -> StatementEr
         detail=diag.message_detail,
         hint=diag.message_hint,
     )
-
-
-def _decoded(connection: Connection, result: PGresult) -> list[Row]:
-    encoding, columns = connection.info.encoding, range(result.nfields)
-    return [
-        tuple(
-            None
-            if (value := result.get_value(row, column)) is None
-            else value.decode(encoding, "backslashreplace")
-            for column in columns
-        )
-        for row in range(result.ntuples)
-    ]
 
 
 def _columns(connection: Connection, result: PGresult) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -9,7 +9,7 @@ from stepwell.core.past import Certainty, Instant, Origin, RowChange, TableChang
 from stepwell.core.verdicts import xmin_of
 from stepwell.store.asof import Standing, Survey, judge_again, survey, turn
 from stepwell.store.capture import LOG
-from stepwell.store.texts import Texts, read_texts
+from stepwell.store.texts import Texts, longest, read_texts, shortened
 
 MOST_ENTRIES = 20_000
 """How many entries of a log are looked at for one step; what a bulk statement did beyond them is not."""
@@ -37,8 +37,8 @@ def read_changes(
 ) -> tuple[TableChanges, ...]:
     """The net changes of each watched table from one instant to a later one, at most `limit` rows of each.
 
-    Tables of which either is unknown come without changes. To be called within a transaction that is rolled back:
-    names mean the past in it from then on. Raises what psycopg raises.
+    Long values are cut, see `texts.shortened`. Tables of which either is unknown come without changes. To be called
+    within a transaction that is rolled back: names mean the past in it from then on. Raises what psycopg raises.
     """
     old, new = survey(connection, before, origin), survey(connection, after, origin)
     known = _known(old, new)
@@ -155,7 +155,9 @@ def _rows(
         ).format(
             key=key,
             given=sql.SQL(", ").join(sql.Identifier("k", f"a{number}") for number in standing.key),
-            columns=sql.SQL(", ").join(sql.Identifier("p", name) for name in table.columns),
+            columns=sql.SQL(", ").join(
+                shortened(sql.Identifier("p", name), longest(len(table.columns))) for name in table.columns
+            ),
             written=_written(standing, before, after),
             limit=sql.Literal(limit),
             past=sql.Identifier(standing.shadow, table.name),

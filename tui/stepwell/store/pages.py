@@ -11,10 +11,12 @@ from stepwell.core.past import Certainty, Rows
 from stepwell.errors import DatabaseError
 from stepwell.store.asof import Standing
 from stepwell.store.queries import query
-from stepwell.store.texts import Texts, read_texts
+from stepwell.store.texts import Texts, read_texts, shortened
 
 CUT = 1_000
-"""Characters of a value, and one more where it has more; those of keys are whole."""
+"""Characters of a value on a page; those of keys are whole."""
+ROW_CUT = 10_000_000
+"""Of a value of a row that is shown alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,11 @@ def read_layout(connection: Connection[Any], standing: Standing) -> Layout:
 def read_page(connection: Connection[Any], layout: Layout, start: Start, limit: int) -> Rows:
     """At most `limit` rows from a start on, the lowest key first. Raises what psycopg raises."""
     statement = sql.SQL("SELECT {values} FROM {relation} AS p {where} ORDER BY {order} LIMIT {limit}").format(
-        values=sql.SQL(", ").join(_text(name, whole=name in layout.key) for name in layout.columns),
+        values=sql.SQL(", ").join(
+            value if name in layout.key else shortened(value, CUT)
+            for name in layout.columns
+            for value in [sql.Identifier("p", name)]
+        ),
         relation=layout.relation,
         where=_where(layout, start),
         order=sql.SQL(", ").join(
@@ -70,10 +76,10 @@ def read_page(connection: Connection[Any], layout: Layout, start: Start, limit: 
     return Rows(layout.columns, layout.types, tuple(rows), len(found) > limit)
 
 
-def read_row(connection: Connection[Any], layout: Layout, key: Texts) -> Rows:
-    """One row with all of its values whole; none where it is not there. Raises what psycopg raises."""
+def read_row(connection: Connection[Any], layout: Layout, key: Texts, most: int = ROW_CUT) -> Rows:
+    """One row, of each value at most so many characters; none where it is not there. Raises what psycopg raises."""
     statement = sql.SQL("SELECT {values} FROM {relation} AS p WHERE {same}").format(
-        values=sql.SQL(", ").join(_text(name, whole=True) for name in layout.columns),
+        values=sql.SQL(", ").join(shortened(sql.Identifier("p", name), most) for name in layout.columns),
         relation=layout.relation,
         same=sql.SQL(" AND ").join(
             sql.SQL("{} = {}").format(sql.Identifier("p", name), sql.Literal(value))
@@ -81,17 +87,6 @@ def read_row(connection: Connection[Any], layout: Layout, key: Texts) -> Rows:
         ),
     )
     return Rows(layout.columns, layout.types, tuple(read_texts(connection, statement)[:1]))
-
-
-def _text(name: str, *, whole: bool) -> sql.Composed:
-    """A value as Postgres writes it, by the type's own output function; what is long is cut in the server."""
-    value = sql.Identifier("p", name)
-    if whole:
-        return sql.SQL("{}").format(value)
-    return sql.SQL(
-        "CASE WHEN pg_catalog.num_nonnulls({0}) = 1"
-        " THEN pg_catalog.left(pg_catalog.format('%s', {0}), {1}) END"
-    ).format(value, sql.Literal(CUT + 1))
 
 
 def _where(layout: Layout, start: Start) -> sql.Composable:
