@@ -12,7 +12,13 @@ from stepwell.replay import Replayer
 ALL = "SELECT * FROM orders ORDER BY id"
 FIRST = [("1", "refunded", "0"), *((str(number), "open", "0") for number in range(2, 21))]
 """Orders as they were after the first step."""
-WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()"
+WAITING = (
+    "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database"
+    " WHERE NOT granted AND datname = current_database()"
+)
+SLEEPING = (
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
+)
 
 
 def ask(replayer: Replayer, text: str = ALL) -> Answer:

@@ -16,7 +16,7 @@ from stepwell.store.migrate import migrate
 from stepwell.store.pruning_logs import prune_logs
 from stepwell.store.watching import unwatch, watch
 from tests.conftest import Standby, create_database, drop_database
-from tests.past.asking import ALL, FIRST, WAITING, ask, asking, is_right, verdict
+from tests.past.asking import ALL, FIRST, SLEEPING, WAITING, ask, asking, is_right, verdict
 from tests.past.recorded import Connection, Recorded, record
 from tests.store.conftest import wait_until
 from tests.store.test_roles import grant_roles, login
@@ -49,11 +49,6 @@ def test_unwatching_waits_for_who_reads_and_gives_up(replayer: Replayer, owner: 
     assert [table.name for table in ask(replayer).tables] == ["items"]
     watch(owner, "orders")
     assert verdict(ask(replayer)).certainty is Certainty.UNKNOWN
-
-
-SLEEPING = (
-    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
-)
 
 
 def test_reading_while_it_is_unwatched(replayer: Replayer, owner: Connection) -> None:

@@ -1,17 +1,24 @@
 """A debugger that steps and asks without pause does no harm to a production whose tables are watched."""
 
+import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from stepwell.core.world import Moment
+from stepwell.errors import DatabaseError
 from stepwell.replay import Replayer
 from stepwell.store.asof import look_back
+from stepwell.store.connect import resolve
+from tests.past.asking import SLEEPING, WAITING, asking
 from tests.past.production import FOUND, Day, Found, Watcher, debugging, set_up, work_day
 from tests.past.recorded import Connection, Recorded
 from tests.pooler import pooler
+from tests.store.conftest import wait_until
 
 
 def live(dsn: str, folder: Path, seconds: int) -> tuple[Found, Day, Watcher]:
@@ -88,3 +95,24 @@ def serializable(dsn: str) -> Connection:
     connection = psycopg.connect(dsn, application_name="shop")
     connection.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
     return connection
+
+
+def test_who_waits_behind_a_statement_at_a_step_waits_as_long_as_that_may_run(
+    schema_dsn: str, recorded: Recorded, owner: Connection
+) -> None:
+    """An ALTER TABLE waits for it, and who writes for that; the server ends it, after 30 s or the role's own limit."""
+    limited = make_conninfo(schema_dsn, options="-c statement_timeout=1500")
+    altered = threading.Thread(target=lambda: owner.execute("ALTER TABLE orders ADD COLUMN later int"))
+    with (
+        closing(Replayer(resolve(limited), recorded.run)) as replayer,
+        psycopg.connect(schema_dsn, autocommit=True) as other,
+        asking(replayer, "SELECT count(*) FROM orders, pg_sleep(60)") as found,
+    ):
+        wait_until(lambda: other.execute(SLEEPING).fetchone() == (1,))
+        altered.start()
+        wait_until(lambda: other.execute(WAITING).fetchone() == (1,))
+        assert other.execute("UPDATE orders SET qty = 1 WHERE id = 1").rowcount == 1
+    altered.join()
+    (refused,) = found
+    assert isinstance(refused, DatabaseError)
+    assert "timeout" in str(refused)
