@@ -5,8 +5,11 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from stepwell.core.pages import Start
 from stepwell.core.past import Instant
-from stepwell.store.asof import look_back
+from stepwell.store.asof import look_back, survey
+from stepwell.store.changes import read_changes
+from stepwell.store.pages import read_layout, read_page, read_row
 from stepwell.store.watching import watch
 from tests.conftest import create_database, drop_database
 
@@ -68,3 +71,34 @@ def test_nothing_else_of_such_a_schema_is_found(shop: tuple[str, Instant]) -> No
         read(shop, "SELECT FROM plain")
     with pytest.raises(psycopg.errors.UndefinedFunction):
         read(shop, "SELECT lower(1)")
+
+
+def test_no_function_or_operator_of_somebody_else_s_is_called_unasked(dsn: str) -> None:
+    """Not where it suits the types of a table better than Postgres's own."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("CREATE TYPE mood AS ENUM ('ok', 'bad')")
+        connection.execute("CREATE TABLE people (name varchar PRIMARY KEY, mood mood)")
+        connection.execute("INSERT INTO people VALUES ('a', 'ok')")
+        watch(connection, "people")
+        row = connection.execute("SELECT pg_current_snapshot()::text").fetchone()
+        assert row is not None
+        connection.execute("UPDATE people SET mood = 'bad'")
+        for trap in (
+            "num_nonnulls(mood) RETURNS int",
+            "format(unknown_text text, mood) RETURNS text",
+            "same(varchar, varchar) RETURNS boolean",
+        ):
+            connection.execute(
+                f"CREATE FUNCTION {trap} LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$".encode()
+            )
+        connection.execute("CREATE OPERATOR = (FUNCTION = same, LEFTARG = varchar, RIGHTARG = varchar)")
+        before = Instant(row[0])
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute("SELECT pg_current_snapshot()::text").fetchone()
+        assert row is not None
+        (found,) = read_changes(connection, before, Instant(row[0]), None)
+        assert [(change.old, change.new) for change in found.changes] == [(("a", "ok"), ("a", "bad"))]
+        (standing,) = survey(connection, before, None).standings
+        layout = read_layout(connection, standing)
+        assert read_row(connection, layout, ("a",)).rows == (("a", "bad"),)
+        assert read_page(connection, layout, Start(("a",), inclusive=True), 5).rows == (("a", "bad"),)

@@ -7,6 +7,7 @@ from typing import LiteralString
 from psycopg import sql
 
 from stepwell.store.templates import template
+from stepwell.store.texts import equal
 from stepwell.store.watchable import Column, Watchable
 
 LOG = "stepwell_log"
@@ -91,7 +92,9 @@ def _as_kept(row: sql.Composable, column: Column) -> sql.Composed:
     value = sql.SQL("{}.{}").format(row, sql.Identifier(column.name))
     if column.native:
         return value
-    return sql.SQL("CASE WHEN num_nonnulls({0}) = 1 THEN format('%s', {0}) END").format(value)
+    return sql.SQL("CASE WHEN pg_catalog.num_nonnulls({0}) = 1 THEN pg_catalog.format('%s', {0}) END").format(
+        value
+    )
 
 
 def _pins(table: Watchable) -> sql.SQL:
@@ -232,7 +235,7 @@ def past(names: Names) -> sql.Composed:
 
     def same(entry: sql.Composable, other: Callable[[Column], sql.Composable]) -> sql.Composed:
         return _each(
-            key, lambda column: sql.SQL("{}.{} = {}").format(entry, kept(column), other(column)), " AND "
+            key, lambda column: equal(sql.SQL("{}.{}").format(entry, kept(column)), other(column)), " AND "
         )
 
     return template(

@@ -9,7 +9,7 @@ from stepwell.core.past import Certainty, Instant, Origin, RowChange, TableChang
 from stepwell.core.verdicts import xmin_of
 from stepwell.store.asof import Standing, Survey, judge_again, survey, turn
 from stepwell.store.capture import LOG
-from stepwell.store.texts import Texts, longest, read_texts, shortened
+from stepwell.store.texts import Texts, equal, longest, read_texts, shortened
 
 MOST_ENTRIES = 20_000
 """How many entries of a log are looked at for one step; what a bulk statement did beyond them is not."""
@@ -162,7 +162,7 @@ def _rows(
             limit=sql.Literal(limit),
             past=sql.Identifier(standing.shadow, table.name),
             same=sql.SQL(" AND ").join(
-                sql.SQL("{} = {}").format(sql.Identifier("p", name), sql.Identifier("k", f"a{number}"))
+                equal(sql.Identifier("p", name), sql.Identifier("k", f"a{number}"))
                 for name, number in zip(table.key, standing.key, strict=True)
             ),
         )

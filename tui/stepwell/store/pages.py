@@ -1,7 +1,7 @@
 """Rows of a watched table as of an instant, page by page by its key: no page takes longer than another."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg import Connection, sql
 from psycopg.rows import dict_row
@@ -27,6 +27,8 @@ class Layout:
     columns: tuple[str, ...]
     types: tuple[str, ...]
     key: tuple[str, ...]
+    is_past: bool
+    """Then the types of the key are Postgres's own."""
 
 
 def read_layout(connection: Connection[Any], standing: Standing) -> Layout:
@@ -50,6 +52,7 @@ def read_layout(connection: Connection[Any], standing: Standing) -> Layout:
         tuple(row["name"] for row in found),
         tuple(row["type"] for row in found),
         key,
+        known,
     )
 
 
@@ -82,7 +85,7 @@ def read_row(connection: Connection[Any], layout: Layout, key: Texts, most: int 
         values=sql.SQL(", ").join(shortened(sql.Identifier("p", name), most) for name in layout.columns),
         relation=layout.relation,
         same=sql.SQL(" AND ").join(
-            sql.SQL("{} = {}").format(sql.Identifier("p", name), sql.Literal(value))
+            sql.SQL("{} {} {}").format(sql.Identifier("p", name), _operator(layout, "="), sql.Literal(value))
             for name, value in zip(layout.key, key, strict=True)
         ),
     )
@@ -92,9 +95,14 @@ def read_row(connection: Connection[Any], layout: Layout, key: Texts, most: int 
 def _where(layout: Layout, start: Start) -> sql.Composable:
     if not start.key:
         return sql.SQL("")
-    order = (("<", "<="), (">", ">="))[not start.backwards][start.inclusive]
+    order: LiteralString = ("<" if start.backwards else ">") + ("=" if start.inclusive else "")
     return sql.SQL("WHERE ({}) {} ({})").format(
         sql.SQL(", ").join(sql.Identifier("p", name) for name in layout.key[: len(start.key)]),
-        sql.SQL(order),
+        _operator(layout, order),
         sql.SQL(", ").join(map(sql.Literal, start.key)),
     )
+
+
+def _operator(layout: Layout, name: LiteralString) -> sql.SQL:
+    """Of the past Postgres's own, whatever the search path has; a table of today may have keys of any type."""
+    return sql.SQL(f"OPERATOR(pg_catalog.{name})" if layout.is_past else name)

@@ -34,6 +34,11 @@ def texts_of(connection: Connection[Any], result: PGresult) -> list[Texts]:
     ]
 
 
+def equal(one: sql.Composable, other: sql.Composable) -> sql.Composed:
+    """Whether two values of one of Postgres's own types are equal, whatever operators the search path has."""
+    return sql.SQL("{} OPERATOR(pg_catalog.=) {}").format(one, other)
+
+
 def longest(columns: int) -> int:
     """Characters of a value that are read of each of many rows of so many columns."""
     return LONGEST * WIDE // max(WIDE, columns)

@@ -7,7 +7,7 @@ from psycopg import Connection, sql
 
 from stepwell.store.asof import Standing
 from stepwell.store.capture import LOG
-from stepwell.store.texts import Texts, read_texts
+from stepwell.store.texts import Texts, equal, read_texts
 
 
 class Written(NamedTuple):
@@ -39,7 +39,7 @@ def read_touches(
     ).format(
         log=sql.Identifier(LOG, f"t{standing.id}"),
         same=sql.SQL(" AND ").join(
-            sql.SQL("{} = {}").format(sql.Identifier(f"a{number}"), sql.Literal(value))
+            equal(sql.Identifier(f"a{number}"), sql.Literal(value))
             for number, value in zip(standing.key, key, strict=True)
         ),
         most=sql.Literal(most + 1),
