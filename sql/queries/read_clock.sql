@@ -1,9 +1,11 @@
 -- What decides whether a snapshot means anything on this server now, and what has become of transaction
--- %(own)s: its `fate` is NULL where that is too long ago to be known.
-SELECT (SELECT system_identifier FROM pg_control_system()) AS system,
+-- %(own)s: its `fate` is NULL where that is too long ago to be known. Which server this is, is asked where the role may:
+-- the planner leaves the rest out before anybody looks whether it may be called.
+SELECT CASE WHEN %(may_ask)s::bool THEN (SELECT system_identifier FROM pg_control_system()) END AS system,
        pg_current_snapshot()::text AS now,
        pg_snapshot_xmax(pg_current_snapshot())::text::numeric AS next,
        current_schemas(false) AS path,
        CASE WHEN %(own)s::text IS NOT NULL AND NOT pg_is_in_recovery() THEN pg_xact_status(%(own)s::text::xid8) END AS fate,
-       CASE WHEN pg_is_in_recovery() THEN NULL
-            ELSE ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int END AS timeline
+       CASE WHEN %(may_ask)s::bool
+            THEN CASE WHEN NOT pg_is_in_recovery()
+                      THEN ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int END END AS timeline

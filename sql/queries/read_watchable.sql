@@ -11,7 +11,8 @@ WITH RECURSIVE base AS ( -- types without the domains around them
 SELECT c.oid, n.nspname AS schema, c.relname AS name, c.relkind AS kind, c.relpersistence AS persistence,
        c.relispartition AS is_partition, c.relrowsecurity AS secured, c.relnatts AS many,
        n.nspname IN ('pg_catalog', 'information_schema', 'stepwell_log') OR n.nspname LIKE 'pg\_%%'
-           OR n.nspname LIKE 'stepwell\_asof%%' AS is_system,
+           OR n.nspname LIKE 'stepwell\_asof%%'
+           OR c.oid IN (to_regclass('agent_steps'), to_regclass('agent_runs'), to_regclass('stepwell_migrations')) AS is_system,
        pg_has_role(c.relowner, 'USAGE') AS owned,
        pg_get_userbyid(c.relowner)::text AS owner,
        CASE WHEN c.relispartition THEN pg_partition_root(c.oid)::regclass::text END AS root,

@@ -340,6 +340,22 @@ def test_an_expression_that_is_another_now_leaves_a_doubt_on_what_no_row_holds(o
     assert verdict_on(owner, "sums", then).certainty is UNCERTAIN
 
 
+def test_a_role_that_may_not_ask_which_server_this_is_reads_the_past_with_a_doubt(owner: Connection) -> None:
+    then = instant(owner)
+    owner.execute("DELETE FROM t WHERE id > 1")
+    owner.execute("CREATE ROLE reader; GRANT SELECT ON t TO reader")
+    watch(owner, "t")
+    owner.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+    try:
+        owner.execute("SET ROLE reader")
+        found, rows = past(owner, then)
+    finally:
+        owner.execute("RESET ROLE; DROP OWNED BY reader; DROP ROLE reader")
+    assert found.certainty is UNCERTAIN
+    assert "may not ask which server this is" in found.why
+    assert rows == TEN
+
+
 def verdict_on(connection: Connection, name: str, then: Instant) -> Verdict:
     """On another table than `t`."""
     with connection.transaction(force_rollback=True):

@@ -89,18 +89,20 @@ def test_what_cannot_be_told_exactly_is_refused_with_the_reason(owner: Connectio
     assert owner.execute("SELECT to_regnamespace('stepwell_log')").fetchone() == (None,)
 
 
-@pytest.mark.parametrize("name", ["pg_catalog.pg_class", "information_schema.sql_features"])
+@pytest.mark.parametrize("name", ["pg_catalog.pg_class", "information_schema.sql_features", "agent_steps"])
 def test_what_is_not_the_users_is_refused(owner: Connection, name: str) -> None:
+    owner.execute("CREATE TABLE agent_steps (id int PRIMARY KEY)")
     with pytest.raises(DatabaseError, match="it belongs to Postgres or to Stepwell itself"):
         watch(owner, name)
 
 
 @pytest.mark.parametrize("name", ["nowhere", "no.where", "", "a.b.c.d", '"', "t; DROP TABLE t"])
 def test_a_name_of_nothing_is_not_found(owner: Connection, name: str) -> None:
-    with pytest.raises(NotFoundError):
-        watch(owner, name)
-    with pytest.raises(NotFoundError):
-        unwatch(owner, name)
+    owner.execute("CREATE TABLE other (id int PRIMARY KEY)")
+    watch(owner, "other")
+    for work in (watch, unwatch):
+        with pytest.raises(NotFoundError):
+            work(owner, name)
 
 
 NAMES = ['"Odd ""Name"""', '"with.dot"', '"per%cent"', '"{brace}"', '"' + "é" * 31 + 'x"', '"select"']

@@ -133,6 +133,8 @@ def _doubts(state: State, instant: Instant, origin: Origin | None, clock: Clock)
     for before, after in zip(since, [*since[1:], now], strict=True):
         if after.why not in ("after truncate", "watched") and (why := _difference(before.shape, after.shape)):
             yield f"{why}, some time after {before.at}"
+    if clock.system is None:
+        yield "this role may not ask which server this is; GRANT EXECUTE ON FUNCTION pg_control_system()"
     if not state.writable:
         yield "its trigger may not write its log"
     if instant.own is not None and clock.fate == "aborted":

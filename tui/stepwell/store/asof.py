@@ -68,9 +68,10 @@ def survey(
     connection: Connection[Any], instant: Instant | None, origin: Origin | None, *, fast: bool = True
 ) -> Survey:
     """What can be known of each watched table as of the instant. Sets nothing."""
-    if not _is_kept(connection):
+    is_kept, may_ask = _kept(connection)
+    if not is_kept:
         return Survey()
-    clock, now, path = _clock(connection, instant)
+    clock, now, path = _clock(connection, instant, may_ask=may_ask)
     fast = fast and clock.next < AGE and (instant is None or instant.own is None)
     standings = []
     found = _states(connection, instant)
@@ -106,15 +107,15 @@ def _badness(table: Table) -> int:
     return list(Certainty).index(table.verdict.certainty)
 
 
-def _is_kept(connection: Connection[Any]) -> bool:
-    """Whether there is all that tells of watched tables; where a part was dropped, none is taken for watched."""
-    names = [f"{LOG}.{name}" for name in ("tables", "shapes", "losses")]
-    found = connection.execute(
-        "SELECT bool_and(to_regclass(name) IS NOT NULL) FROM unnest(%s::text[]) AS name",
-        (names,),
-        prepare=False,
-    ).fetchone()
-    return found is not None and bool(next(iter(found)))
+def _kept(connection: Connection[Any]) -> tuple[bool, bool]:
+    """Whether there is all that tells of watched tables: where a part was dropped, none is taken for watched.
+
+    And whether this role may ask which server this is.
+    """
+    with connection.cursor(row_factory=tuple_row) as cursor:
+        row = cursor.execute(query("read_kept"), prepare=False).fetchone()
+    assert row is not None
+    return bool(row[0]), bool(row[1])
 
 
 def turn(connection: Connection[Any], found: Survey) -> None:
@@ -142,10 +143,12 @@ def _beyond(standings: Sequence[Standing], path: Sequence[str]) -> list[Standing
     return [each for each in beyond if times[each.table.name] == 1]
 
 
-def _clock(connection: Connection[Any], instant: Instant | None) -> tuple[Clock, str, Sequence[str]]:
+def _clock(
+    connection: Connection[Any], instant: Instant | None, *, may_ask: bool
+) -> tuple[Clock, str, Sequence[str]]:
     own = None if instant is None or instant.own is None else str(instant.own)
     with connection.cursor(row_factory=dict_row) as cursor:
-        row = cursor.execute(query("read_clock"), {"own": own}, prepare=False).fetchone()
+        row = cursor.execute(query("read_clock"), {"own": own, "may_ask": may_ask}, prepare=False).fetchone()
     assert row is not None
     now, path = row.pop("now"), row.pop("path")
     return Clock(**{**row, "next": int(row["next"])}), now, path

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from psycopg import Connection
-from psycopg.errors import Error
+from psycopg import Connection, errors
 from psycopg.rows import dict_row
 
 from stepwell.errors import DatabaseError, NotFoundError
@@ -14,6 +13,9 @@ OURS = frozenset({"!maker", "!position", "!remover", "!there", "!own"})
 """Names of columns in `sql/watching/past.sql`."""
 ROOM = 7900
 """Bytes that the columns of a logged row may take where none of them is moved out of line; a page holds 8160."""
+
+NO_NAME = (errors.InvalidName, errors.SyntaxError, errors.FeatureNotSupported)
+"""What Postgres says of a text that names no table of this database, whatever there is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,8 @@ def read_watchable(connection: Connection[Any], name: str) -> Watchable:
     with connection.cursor(row_factory=dict_row) as cursor:
         try:
             row = cursor.execute(query("read_watchable"), {"name": name}).fetchone()
-        except Error as problem:
-            said = problem.diag.message_primary or str(problem)
+        except NO_NAME as problem:
+            said = problem.diag.message_primary
             raise NotFoundError(f"{name!r} is not the name of a table: {said}") from problem
     if row is None:
         raise NotFoundError(f"no table {name} in database {connection.info.dbname}; name it with its schema")

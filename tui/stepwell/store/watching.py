@@ -24,7 +24,7 @@ from stepwell.store.grants import (
 )
 from stepwell.store.queries import query, sql_folder
 from stepwell.store.scripts import Draft, Script
-from stepwell.store.watchable import Watchable, read_watchable
+from stepwell.store.watchable import NO_NAME, Watchable, read_watchable
 
 LOCK_TIMEOUT_MS = 1000
 """How long the triggers are waited for: whoever writes the table waits behind."""
@@ -69,8 +69,9 @@ def unwatch(connection: Connection[Any], name: str) -> tuple[str, str]:
     try:
         with connection.cursor(row_factory=dict_row) as cursor:
             row = cursor.execute(query("find_watched"), {"name": name}).fetchone()
-    except psycopg.errors.InvalidName as problem:
-        raise NotFoundError(f"{name!r} is not the name of a table") from problem
+    except NO_NAME as problem:
+        said = problem.diag.message_primary
+        raise NotFoundError(f"{name!r} is not the name of a table: {said}") from problem
     if row is None:
         raise NotFoundError(f"{name} is not watched; stepwell watched lists the tables that are")
     script = Script(connection)
