@@ -130,7 +130,7 @@ WRITERS = 8
 WAYS = ("plain", "watched", "alone")
 WRITE = """
 \\set id random(1, {rows} - {size} + 1)
-UPDATE bench_{way}_:client_id SET qty = qty + 1 WHERE id BETWEEN :id AND :id + {size} - 1;
+UPDATE writers_{way}_:client_id SET qty = qty + 1 WHERE id BETWEEN :id AND :id + {size} - 1;
 """
 
 
@@ -144,7 +144,7 @@ def writers(dsn: str, *, quick: bool) -> Table:
     with psycopg.connect(dsn, autocommit=True) as connection:
         for way in WAYS:
             for number in range(WRITERS):
-                name = f"bench_{way}_{number}"
+                name = f"writers_{way}_{number}"
                 make(connection, name, NARROW, "", rows)
                 if way != "plain":
                     watch(connection, name)
