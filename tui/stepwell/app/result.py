@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from stepwell.app.panes.grid import Grid, Place
 from stepwell.app.present import Line, Role, Span, count, fit
+from stepwell.app.present.csv_text import csv_line
 from stepwell.core.past import Rows
 
 HEADER_ROWS = 1
-SEPARATED = ('"', ",", "\n", "\r")
 
 
 class Result:
@@ -93,18 +93,11 @@ class Result:
         return "  ".join(parts) or "all"
 
     def csv(self) -> Iterator[str]:
-        """Line by line, as `COPY … CSV HEADER` writes it: NULL is empty, an empty text stands in quotes."""
-        yield ",".join(_quoted(name) for name in self.rows.columns) + "\n"
-        for row in self.rows.rows:
-            yield ",".join("" if value is None else _quoted(value) for value in row) + "\n"
+        """Line by line, as `COPY … CSV HEADER` writes it."""
+        for row in (self.rows.columns, *self.rows.rows):
+            yield csv_line(row) + "\n"
 
     @property
     def characters(self) -> int:
         """Of all values."""
         return sum(len(value or "") for row in self.rows.rows for value in row)
-
-
-def _quoted(value: str) -> str:
-    if value and not any(mark in value for mark in SEPARATED):
-        return value
-    return '"' + value.replace('"', '""') + '"'

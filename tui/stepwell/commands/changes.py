@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from stepwell.app.panes.tables import changes_document, changes_label
 from stepwell.app.present import plain_text
+from stepwell.commands.words import worth
 from stepwell.core.past import RowChange, StepChanges, TableChanges
 
 WIDTH = 98
@@ -20,8 +21,7 @@ def _table(of: TableChanges) -> dict[str, object]:
     return {
         "schema": table.schema,
         "name": table.name,
-        "certainty": table.verdict.certainty.value,
-        "why": table.verdict.why,
+        **worth(table.verdict),
         "changes": [_change(each, table.key, table.columns) for each in of.changes],
         "more": of.more,
         "least": of.least,

@@ -6,46 +6,34 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
+from stepwell.app.panes.grid import is_number, quoted
+from stepwell.app.present.csv_text import csv_line
 from stepwell.app.present.text import clean
 from stepwell.commands.output import Column, table
 from stepwell.core import codec
 from stepwell.core.past import Answer, Rows
 from stepwell.errors import EncodingError
 
-NULL = "NULL"
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
-_NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision", "oid")
 
 
 def as_lines(rows: Rows) -> Iterator[str]:
-    """Aligned, numbers to the right. The text NULL stands in quotes, the value without."""
+    """Aligned, numbers to the right."""
     columns = [
-        Column(clean(name), right=_is_number(type_), elastic=True)
+        Column(clean(name), right=is_number(type_), elastic=True)
         for name, type_ in zip(rows.columns, rows.types, strict=True)
     ]
     if columns:
-        yield from table(columns, ([_cell(value) for value in row] for row in rows.rows), every=True)
+        yield from table(columns, ([quoted(value) for value in row] for row in rows.rows), every=True)
     if not rows.rows:
         yield "(no rows)"
 
 
-def _cell(value: str | None) -> str:
-    if value is None:
-        return NULL
-    return f"'{value}'" if value == NULL else value
-
-
 def as_csv(rows: Rows) -> Iterator[str]:
-    """Lines as RFC 4180 has them. NULL is an empty field, an empty text one in quotes: `csv` cannot tell the two."""
+    """Lines as RFC 4180 has them."""
     safe = clean if sys.stdout.isatty() else str
     for row in (rows.columns, *rows.rows):
-        yield ",".join("" if value is None else _field(safe(value)) for value in row) + "\r\n"
-
-
-def _field(value: str) -> str:
-    if value and not re.search(r'[",\r\n]', value):
-        return value
-    return '"' + value.replace('"', '""') + '"'
+        yield csv_line(value if value is None else safe(value) for value in row) + "\r\n"
 
 
 def as_json(rows: Rows) -> dict[str, object]:
@@ -64,7 +52,7 @@ def _value(text: str | None, type_: str) -> object:
         return None
     if type_ == "boolean":
         return text == "t"
-    if _is_number(type_):
+    if is_number(type_):
         return Decimal(text) if _NUMBER.fullmatch(text) else text
     if type_ in ("json", "jsonb"):
         try:
@@ -72,10 +60,6 @@ def _value(text: str | None, type_: str) -> object:
         except (EncodingError, ValueError):
             return text
     return text
-
-
-def _is_number(type_: str) -> bool:
-    return type_.partition("(")[0] in _NUMBERS
 
 
 def of_tables(answer: Answer) -> Answer:

@@ -11,6 +11,7 @@ from stepwell.commands import grid
 from stepwell.commands.output import emit, line, note
 from stepwell.commands.runs import positive
 from stepwell.commands.session import address_of, opened, step_at, target_of
+from stepwell.commands.words import worth
 from stepwell.core.address import Address, Number
 from stepwell.core.past import Answer, Certainty, Seen, Table
 from stepwell.core.world import Moment
@@ -165,19 +166,12 @@ def _table(table: Table) -> dict[str, object]:
         "name": table.name,
         "key": table.key,
         "columns": table.columns,
-        "certainty": table.verdict.certainty.value,
-        "why": table.verdict.why,
+        **worth(table.verdict),
     }
 
 
 def _seen(seen: Seen) -> dict[str, object]:
-    verdict = seen.verdict
-    return {
-        "name": seen.name,
-        "how": seen.how,
-        "certainty": verdict.certainty.value if verdict else None,
-        "why": verdict.why if verdict else None,
-    }
+    return {"name": seen.name, "how": seen.how, **worth(seen.verdict)}
 
 
 def _marks(answer: Answer, place: str, number: int) -> Iterator[str]:

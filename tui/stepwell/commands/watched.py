@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from stepwell.app.present.figures import age, count, size
 from stepwell.commands.output import LONGEST, Column, emit, line, note, table
 from stepwell.commands.session import target_of
+from stepwell.commands.words import worth
 from stepwell.core.past import Certainty
 from stepwell.store.connect import connect
 from stepwell.store.watched import WatchedTable, read_watched_tables
@@ -93,7 +94,6 @@ def as_json(each: WatchedTable) -> dict[str, object]:
         "bytes": each.bytes,
         "rows_a_day": each.rows_a_day,
         "bytes_a_day": each.bytes_a_day,
-        "certainty": each.now.certainty.value,
-        "why": each.now.why,
+        **worth(each.now),
         "pruned_to": each.pruned_to,
     }

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from stepwell.core.laps import Place
+from stepwell.core.past import Verdict
 from stepwell.core.steps import RunHead, StepHead
 
 IN_DOUBT, NO_OUTPUT = "in doubt", "no output"
@@ -57,3 +58,10 @@ def tokens(step: StepHead) -> str:
     """`1204 in, 31 out`, of what is known."""
     known = ((step.tokens_in, "in"), (step.tokens_out, "out"))
     return ", ".join(f"{count} {word}" for count, word in known if count is not None)
+
+
+def worth(verdict: Verdict | None) -> dict[str, str | None]:
+    """How far rows of a table can be trusted, as JSON has it."""
+    if verdict is None:
+        return {"certainty": None, "why": None}
+    return {"certainty": verdict.certainty.value, "why": verdict.why}

@@ -9,7 +9,8 @@ import psycopg
 
 from stepwell.core.past import Answer, Certainty, Instant, Rows, Seen, Table
 from stepwell.core.statements import Statement, parse
-from stepwell.core.world import Moment, Replay
+from stepwell.core.world import Moment
+from stepwell.replay.reports import replay_of
 from stepwell.store import asking
 from stepwell.store.asof import judge_again, survey, turn
 from stepwell.store.connect import Target
@@ -47,15 +48,7 @@ class Asking:
             caution = _caution(self._reader.caution, seen)
         finally:
             self._reader.close()
-        replay = Replay(
-            isolation=report.isolation,
-            milliseconds=(self._clock() - started) * 1000,
-            steps=0,
-            state_steps=0,
-            ordered_by="number",
-            retries=report.retries,
-            notes=tuple(report.notes),
-        )
+        replay = replay_of(report, self._clock() - started)
         return Answer(rows, seen, tables, replay, instant, caution)
 
     def cancel(self) -> None:

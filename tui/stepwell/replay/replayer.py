@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID
 
@@ -13,9 +14,10 @@ from stepwell.core.search import first_appearances
 from stepwell.core.state import Folded, StateStep, fold
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, RunHead, StepHead
 from stepwell.core.stretches import number_of, total
-from stepwell.core.world import SHARED, Last, Moment, Replay, World
+from stepwell.core.world import SHARED, Last, Moment, World
 from stepwell.errors import NotFoundError
 from stepwell.replay.asking import Asking
+from stepwell.replay.reports import replay_of
 from stepwell.replay.stretches import Stretches
 from stepwell.replay.tables import changes_of
 from stepwell.replay.values import display_all
@@ -197,14 +199,11 @@ def _assemble(
         tokens_in=total(*(of.tokens_in for of in answers.agents.values())),
         tokens_out=total(*(of.tokens_out for of in answers.agents.values())),
         clock=(head.finished if moment is Moment.AFTER else head.started) or head.time,
-        replay=Replay(
-            isolation=report.isolation,
-            milliseconds=seconds * 1000,
+        replay=replace(
+            replay_of(report, seconds),
             steps=sum(of.steps for of in answers.agents.values()),
             state_steps=folded.count,
             ordered_by="finish" if answers.ordered else "number",
-            retries=report.retries,
-            notes=tuple(report.notes),
             kept=answers.kept,
         ),
         previous_prompt=parts.prompt if head.type == LLM_CALL else None,

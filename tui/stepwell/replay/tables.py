@@ -10,8 +10,9 @@ import psycopg
 
 from stepwell.core.pages import Listing, Page, Start, Story, Touch
 from stepwell.core.past import Certainty, Instant, Origin, RowChange, Rows, StepChanges, Table, TableChanges
-from stepwell.core.world import Moment, Replay
+from stepwell.core.world import Moment
 from stepwell.errors import DatabaseError, NotFoundError
+from stepwell.replay.reports import replay_of
 from stepwell.store.asof import Standing, Survey, judge_again, survey, turn
 from stepwell.store.changes import read_changes
 from stepwell.store.connect import Target
@@ -20,7 +21,6 @@ from stepwell.store.pages import read_layout, read_page, read_row
 from stepwell.store.reader import Reader
 from stepwell.store.texts import Texts, longest
 from stepwell.store.touches import Written, read_touches
-from stepwell.store.transaction import Report
 
 MOST_TOUCHES = 20
 """Writes of one row that are told of; each costs a look at the row as it was then."""
@@ -36,7 +36,7 @@ def changes_of(
     started = clock()
     (step, tables), report = reader.read(lambda c: _changes(c, run_id, number, limit))
     after = step.after if step.finished else None
-    return StepChanges(number, tables, step.before, after, truth(report, clock() - started))
+    return StepChanges(number, tables, step.before, after, replay_of(report, clock() - started))
 
 
 def _changes(
@@ -45,19 +45,6 @@ def _changes(
     step = read_instants(connection, run_id, number)
     after = step.after if step.finished else None
     return step, read_changes(connection, step.before, after, step.origin, limit=limit)
-
-
-def truth(report: Report, seconds: float) -> Replay:
-    """How something was read that folds no steps."""
-    return Replay(
-        isolation=report.isolation,
-        milliseconds=seconds * 1000,
-        steps=0,
-        state_steps=0,
-        ordered_by="number",
-        retries=report.retries,
-        notes=tuple(report.notes),
-    )
 
 
 class Tables:
@@ -85,19 +72,19 @@ class Tables:
         """All of them, with what the step changed in each."""
         started = self._clock()
         (tables, changes, instant), report = self._reader.read(self._listing)
-        return Listing(tables, changes, instant, truth(report, self._clock() - started))
+        return Listing(tables, changes, instant, replay_of(report, self._clock() - started))
 
     def page(self, table: Table, start: Start, limit: int) -> Page:
         """Some rows of a table."""
         started = self._clock()
         (table, rows), report = self._reader.read(lambda c: self._page(c, table, start, limit))
-        return Page(table, rows, truth(report, self._clock() - started))
+        return Page(table, rows, replay_of(report, self._clock() - started))
 
     def story(self, table: Table, key: Texts) -> Story:
         """A row, whole, and what became of it during the run."""
         started = self._clock()
         (table, rows, touches, more), report = self._reader.read(lambda c: self._story(c, table, key))
-        return Story(table, key, rows, touches, more, truth(report, self._clock() - started))
+        return Story(table, key, rows, touches, more, replay_of(report, self._clock() - started))
 
     def cancel(self) -> None:
         """Stop what is running, from another thread; it then raises DatabaseError."""

@@ -231,14 +231,10 @@ def _set(connection: Connection[Any], instant: Instant, modes: dict[int, str], p
         "stepwell.snapshot": instant.snapshot,
         "stepwell.own": "" if instant.own is None else str(instant.own),
         "stepwell.position": "" if instant.position is None else str(instant.position),
-        "search_path": ", ".join(map(_quoted, path)),
+        "search_path": ", ".join(sql.Identifier(name).as_string(None) for name in path),
         **PINNED,
         **{f"stepwell.t{number}": mode for number, mode in modes.items()},
     }
     connection.execute(
         query("set_locally"), {"names": list(settings), "values": list(settings.values())}, prepare=False
     )
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -1,7 +1,7 @@
 """Deleting whole runs, a bounded batch in each transaction, beside recorders and debuggers at work."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -101,21 +101,21 @@ def _which(older: timedelta | None) -> dict[str, object]:
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
-    """What the database has against it, in one line with the remedy."""
+def refusals(doing: str, what: str, missing: str) -> Iterator[None]:
+    """What the database has against it, in one line with the remedy. Raises DatabaseError."""
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as problem:
         why = problem.diag.message_primary
-        raise DatabaseError(
-            f"{why}; deleting runs takes the role stepwell_pruner (see sql/roles.sql)"
-        ) from problem
+        raise DatabaseError(f"{why}; {doing} takes the role stepwell_pruner (see sql/roles.sql)") from problem
     except psycopg.errors.ReadOnlySqlTransaction as problem:
         raise DatabaseError("this server takes no writes (a standby?); prune on the primary") from problem
     except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn) as problem:
-        why = problem.diag.message_primary
-        raise DatabaseError(
-            f"{why}: nothing says here how runs ended; stepwell init makes what is missing"
-        ) from problem
+        raise DatabaseError(f"{problem.diag.message_primary}: {missing}") from problem
     except psycopg.errors.LockNotAvailable as problem:
-        raise DatabaseError("a table is locked by somebody else for too long; try again later") from problem
+        raise DatabaseError(f"{what} is locked by somebody else for too long; try again later") from problem
+
+
+def _refusals() -> AbstractContextManager[None]:
+    missing = "nothing says here how runs ended; stepwell init makes what is missing"
+    return refusals("deleting runs", "a table", missing)

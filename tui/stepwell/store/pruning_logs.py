@@ -6,15 +6,15 @@ of the runs that are here say to have been under way is asked for by none.
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-import psycopg
 from psycopg import Connection, IsolationLevel, sql
 from psycopg.rows import namedtuple_row
 
 from stepwell.errors import DatabaseError
 from stepwell.store.capture import LOG
+from stepwell.store.pruning import LOCK_TIMEOUT, refusals
 from stepwell.store.queries import query
 from stepwell.store.templates import template
 from stepwell.store.watching import is_installed
@@ -23,7 +23,6 @@ MOST_ENTRIES = 5000
 """A transaction deletes no more."""
 PAUSE = 0.02
 """Seconds between two of them, for others to get at the disk."""
-LOCK_TIMEOUT = "5s"
 
 
 class PrunedLog(NamedTuple):
@@ -165,21 +164,5 @@ def _xid(number: int) -> sql.Composed:
     return sql.SQL("{}::xid8").format(sql.Literal(str(number)))
 
 
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """What the database has against it, in one line with the remedy."""
-    try:
-        yield
-    except psycopg.errors.InsufficientPrivilege as problem:
-        why = problem.diag.message_primary
-        raise DatabaseError(
-            f"{why}; pruning logs takes the role stepwell_pruner (see sql/roles.sql)"
-        ) from problem
-    except psycopg.errors.ReadOnlySqlTransaction as problem:
-        raise DatabaseError("this server takes no writes (a standby?); prune on the primary") from problem
-    except psycopg.errors.UndefinedTable as problem:
-        raise DatabaseError(
-            f"{problem.diag.message_primary}: a table is not watched any more; run it again"
-        ) from problem
-    except psycopg.errors.LockNotAvailable as problem:
-        raise DatabaseError("a log is locked by somebody else for too long; try again later") from problem
+def _refusals() -> AbstractContextManager[None]:
+    return refusals("pruning logs", "a log", "a table is not watched any more; run it again")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from stepwell.app.panes.grid import NULL
+from stepwell.app.panes.grid import NULL, quoted
 from stepwell.app.panes.verdicts import verdict_role, verdict_words
 from stepwell.app.present import (
     ELLIPSIS,
@@ -118,8 +118,7 @@ def _row(found: past.Rows, row: int, width: int) -> Iterator[Row]:
         if value is None:
             yield (title, Span("  "), Span(NULL, Role.DIM))
         elif len(value) <= width and "\n" not in value and cells(clean(value)) <= width - column - 2:
-            quoted = f"'{value}'" if value == NULL else value
-            yield (title, Span("  "), *(inline(value) if is_json else (Span(clean(quoted)),)))
+            yield (title, Span("  "), *(inline(value) if is_json else (Span(clean(quoted(value))),)))
         else:
             yield from wrap_line(
                 (Span(clean_line(name, 200), Role.KEY), Span(f"  {clean(type_)}", Role.DIM)), width

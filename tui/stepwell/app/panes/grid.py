@@ -34,11 +34,16 @@ def is_number(type_: str) -> bool:
     return type_.partition("(")[0] in _NUMBERS
 
 
-def shown(value: str | None, width: int) -> str:
-    """A value in at most `width` cells. The text NULL stands in quotes, the value NULL without."""
+def quoted(value: str | None) -> str:
+    """A value, not yet cleaned. The text NULL stands in quotes, the value NULL without."""
     if value is None:
         return NULL
-    return clean_line(f"'{value}'" if value == NULL else value, width)
+    return f"'{value}'" if value == NULL else value
+
+
+def shown(value: str | None, width: int) -> str:
+    """A value in at most `width` cells."""
+    return clean_line(quoted(value), width)
 
 
 class Grid:
