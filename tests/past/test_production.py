@@ -68,7 +68,10 @@ def by_changes(_: str, __: Recorded, replayer: Replayer) -> None:
     assert replayer.changes(1).replay.notes[0].startswith("no safe snapshot in 1000 ms behind shop (pid ")
 
 
-@pytest.mark.parametrize(("look", "fails"), [(carelessly, True), (by_query, False), (by_changes, False)])
+@pytest.mark.parametrize(
+    ("look", "fails"),
+    [(carelessly, True), (by_query, False), pytest.param(by_changes, False, marks=pytest.mark.long)],
+)
 def test_a_reader_of_the_past_between_two_writers_makes_none_of_them_fail(
     schema_dsn: str,
     recorded: Recorded,

@@ -17,8 +17,13 @@ from tests.store.conftest import wait_until
     [
         "TRUNCATE orders",
         "ALTER TABLE orders ALTER qty TYPE bigint",
-        "ALTER TABLE orders ADD COLUMN added int DEFAULT random() * 100",
-        "DROP TABLE orders; CREATE TABLE orders (id int PRIMARY KEY, status text, qty int)",
+        pytest.param(
+            "ALTER TABLE orders ADD COLUMN added int DEFAULT random() * 100", marks=pytest.mark.long
+        ),
+        pytest.param(
+            "DROP TABLE orders; CREATE TABLE orders (id int PRIMARY KEY, status text, qty int)",
+            marks=pytest.mark.long,
+        ),
         "ALTER TABLE orders RENAME TO old_orders; CREATE TABLE orders (id int PRIMARY KEY, status text, qty int)",
     ],
 )
