@@ -7,10 +7,10 @@ from itertools import pairwise
 from psycopg import sql
 
 from stepwell.core.past import Certainty, Instant, Origin, Table, TableChanges
-from stepwell.store.asof import look_back
 from stepwell.store.changes import read_changes
 from stepwell.store.texts import Texts, read_texts
 from tests.asof.kinds import Connection
+from tests.asof.looking import look_back
 from tests.asof.seen import pin
 
 State = dict[Texts, Texts]

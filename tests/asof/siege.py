@@ -13,10 +13,11 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from stepwell.errors import DatabaseError
-from stepwell.store import asof, watching
+from stepwell.store import watching
 from tests.asof.compare import LookBack, Tally, compare, read_origin
 from tests.asof.folds import fold
 from tests.asof.kinds import Connection, Kind, create, kinds
+from tests.asof.looking import look_back
 from tests.asof.seen import Observer, Seen, Sights
 from tests.asof.writers import Writer
 
@@ -39,7 +40,7 @@ class Product:
     """What is besieged."""
 
     watch: Callable[[Connection, str], object] = watching.watch
-    look_back: Sequence[LookBack] = (asof.look_back, partial(asof.look_back, fast=False))
+    look_back: Sequence[LookBack] = (look_back, partial(look_back, fast=False))
     """Ways to look back, which must agree."""
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import psycopg
 
-from stepwell.store.asof import look_back
 from stepwell.store.watching import watch
 from tests.asof.compare import compare
 from tests.asof.kinds import Column, Connection, Kind
+from tests.asof.looking import look_back
 from tests.asof.seen import Seen, look_within
 
 KIND = Kind(

@@ -14,10 +14,10 @@ import pytest
 
 from stepwell.core.past import Certainty, Instant, Table
 from stepwell.errors import StepwellError
-from stepwell.store.asof import look_back
 from stepwell.store.watching import unwatch, watch
 from tests.asof.compare import read_origin
 from tests.asof.kinds import Connection
+from tests.asof.looking import look_back
 from tests.asof.owners import ACTS, SETUP, WATCHED, WRITES, Act
 
 SCHEMAS = ("watched", "twin")

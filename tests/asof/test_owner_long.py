@@ -13,12 +13,12 @@ from stepwell.core.past import Certainty, Instant
 from stepwell.settings import paths
 from stepwell.store import embedded, keeper
 from stepwell.store.account import server_account
-from stepwell.store.asof import look_back
 from stepwell.store.binaries import within_reach
 from stepwell.store.cluster import Cluster
 from stepwell.store.watching import watch
 from tests.asof.compare import read_origin
 from tests.asof.kinds import Connection
+from tests.asof.looking import look_back
 from tests.asof.seen import read_instant
 from tests.conftest import FAST, create_database, drop_database
 

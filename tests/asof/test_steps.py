@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stepwell.core.past import Certainty, Instant, Origin, RowChange, Verdict
-from stepwell.store.asof import look_back
 from stepwell.store.changes import read_changes
 from stepwell.store.watching import unwatch, watch
 from tests.asof.compare import read_origin
 from tests.asof.kinds import Connection
+from tests.asof.looking import look_back
 from tests.asof.seen import read_instant
 
 Row = tuple[str, str | None]

@@ -14,11 +14,11 @@ from psycopg.conninfo import make_conninfo
 
 from stepwell.core.past import Instant
 from stepwell.replay import Replayer
-from stepwell.store.asof import look_back
 from stepwell.store.bounded import REPEATABLE_READ, begin
 from stepwell.store.connect import resolve
 from stepwell.store.migrate import migrate
 from stepwell.store.watching import watch
+from tests.asof.looking import look_back
 from tests.benchmarks.harness import Table, in_turns, ms, ratio
 from tests.benchmarks.moving import FIRST_STATE, MAKE_STEPS, RUN
 

@@ -10,11 +10,11 @@ from stepwell.core.past import Answer, Certainty, Verdict
 from stepwell.core.world import Moment
 from stepwell.errors import DatabaseError, StatementError
 from stepwell.replay import Replayer
-from stepwell.store.asof import look_back
 from stepwell.store.connect import resolve
 from stepwell.store.migrate import migrate
 from stepwell.store.pruning_logs import prune_logs
 from stepwell.store.watching import unwatch, watch
+from tests.asof.looking import look_back
 from tests.conftest import Standby, create_database, drop_database
 from tests.past.asking import ALL, FIRST, SLEEPING, WAITING, ask, asking, is_right, verdict
 from tests.past.recorded import Connection, Recorded, record

@@ -9,9 +9,9 @@ import pytest
 
 from stepwell.core.world import Moment
 from stepwell.replay import Replayer
-from stepwell.store.asof import look_back
 from stepwell.store.changes import read_changes
 from stepwell.store.connect import resolve
+from tests.asof.looking import look_back
 from tests.past.recorded import TABLES, Connection, Recorded
 from tests.pooler import pooler
 from tests.store.conftest import wait_until

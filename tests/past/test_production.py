@@ -12,8 +12,8 @@ from psycopg.conninfo import make_conninfo
 from stepwell.core.world import Moment
 from stepwell.errors import DatabaseError
 from stepwell.replay import Replayer
-from stepwell.store.asof import look_back
 from stepwell.store.connect import resolve
+from tests.asof.looking import look_back
 from tests.past.asking import SLEEPING, WAITING, asking
 from tests.past.production import FOUND, Day, Found, Watcher, debugging, set_up, work_day
 from tests.past.recorded import Connection, Recorded

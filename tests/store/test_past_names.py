@@ -7,10 +7,11 @@ import pytest
 
 from stepwell.core.pages import Start
 from stepwell.core.past import Instant
-from stepwell.store.asof import look_back, survey
+from stepwell.store.asof import survey
 from stepwell.store.changes import read_changes
 from stepwell.store.pages import read_layout, read_page, read_row
 from stepwell.store.watching import watch
+from tests.asof.looking import look_back
 from tests.conftest import create_database, drop_database
 
 

@@ -7,8 +7,8 @@ import pytest
 from psycopg import Connection
 
 from stepwell.core.past import Certainty, Instant, Origin, Table, Verdict
-from stepwell.store.asof import look_back
 from stepwell.store.watching import watch
+from tests.asof.looking import look_back
 
 EXACT, UNCERTAIN, UNKNOWN = Certainty.EXACT, Certainty.UNCERTAIN, Certainty.UNKNOWN
 

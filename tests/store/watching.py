@@ -4,8 +4,8 @@ import psycopg
 from psycopg import sql
 
 from stepwell.core.past import Certainty, Instant
-from stepwell.store.asof import look_back
 from stepwell.store.watching import watch
+from tests.asof.looking import look_back
 
 Connection = psycopg.Connection[tuple[object, ...]]
 

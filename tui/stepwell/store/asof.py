@@ -48,31 +48,13 @@ class Survey:
         return tuple(standing.table for standing in self.standings)
 
 
-def look_back(
-    connection: Connection[Any], instant: Instant | None, origin: Origin | None, *, fast: bool = True
-) -> tuple[Table, ...]:
-    """Have unqualified names of watched tables mean their past until this transaction ends; the tables, with verdicts.
-
-    So do those of tables in schemas outside of the search path, where no other relation has the name.
-    Where the past is unknown, and with no instant, they mean today's rows, and the verdict says so. `fast` False has
-    all of it read from the logs. All settings are local to the transaction. A table that is truncated or rewritten
-    after the transaction's snapshot shows nothing: who has read it, and so has it locked, asks `judge_again`.
-    Raises what psycopg raises.
-    """
-    found = survey(connection, instant, origin, fast=fast)
-    turn(connection, found)
-    return found.tables
-
-
-def survey(
-    connection: Connection[Any], instant: Instant | None, origin: Origin | None, *, fast: bool = True
-) -> Survey:
-    """What can be known of each watched table as of the instant. Sets nothing."""
+def survey(connection: Connection[Any], instant: Instant | None, origin: Origin | None) -> Survey:
+    """What can be known of each watched table as of the instant. Sets nothing. Raises what psycopg raises."""
     is_kept, may_ask = _kept(connection)
     if not is_kept:
         return Survey()
     clock, now, path = _clock(connection, instant, may_ask=may_ask)
-    fast = fast and clock.next < AGE and (instant is None or instant.own is None)
+    fast = clock.next < AGE and (instant is None or instant.own is None)
     standings = []
     found = _states(connection, instant)
     clock = replace(clock, kept=_has_kept(connection, found, instant))
@@ -119,7 +101,13 @@ def _kept(connection: Connection[Any]) -> tuple[bool, bool]:
 
 
 def turn(connection: Connection[Any], found: Survey) -> None:
-    """Have the transaction read as of the instant of the survey."""
+    """Have unqualified names of watched tables mean their past until this transaction ends.
+
+    So do those of tables in schemas outside of the search path, where no other relation has the name. Where the past is
+    unknown, and with no instant, they mean today's rows. All settings are local to the transaction. A table that is
+    truncated or rewritten after the transaction's snapshot shows nothing: who has read it, and so has it locked, asks
+    `judge_again`. Raises what psycopg raises.
+    """
     if found.now:
         told = [each for each in found.standings if each.table.verdict.certainty is not Certainty.UNKNOWN]
         path = [name for schema in found.path for name in (*_shadows(told, schema), schema)]
