@@ -9,6 +9,8 @@ SELECT t.id, t.schema_name AS schema, t.table_name AS name, t.shadow, t.system_i
           AND NOT a.attisdropped) AS types,
        (SELECT s.shape FROM stepwell_log.shapes s WHERE s.relation = t.relation AND s.why = 'watched'
         ORDER BY s.id DESC LIMIT 1) AS shape,
+       (SELECT s.shape -> 'columns' FROM stepwell_log.shapes s WHERE s.relation = t.relation
+        ORDER BY s.id LIMIT 1) AS first,
        coalesce((SELECT has_table_privilege(f.proowner, to_regclass(format('stepwell_log.t%%s', t.id)), 'INSERT')
                  FROM pg_proc f WHERE f.pronamespace = 'stepwell_log'::regnamespace
                   AND f.proname = format('t%%s_capture', t.id)), false) AS writable,

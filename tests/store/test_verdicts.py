@@ -126,11 +126,33 @@ def test_rows_written_after_a_change_that_the_trigger_does_not_know_are_known_on
     found, _ = past(owner, then)
     assert found == Verdict(UNKNOWN, "it was changed after it was watched; stepwell watch public.t")
     watch(owner, "t")
-    assert past(owner, then) == (Verdict(EXACT), TEN)
-    assert past(owner, later) == (Verdict(EXACT), [(number, 0) for number in range(1, 11)])
-    with owner.transaction(force_rollback=True):
-        look_back(owner, later, None)
-        assert owner.execute("SELECT DISTINCT z FROM t").fetchall() == [(7,)]
+    after = instant(owner)
+    owner.execute("INSERT INTO t VALUES (1, 1)")
+    remark = Verdict(EXACT, "without the later column z")
+    assert past(owner, then) == (remark, TEN)
+    assert past(owner, later) == (remark, [(number, 0) for number in range(1, 11)])
+    assert past(owner, after) == (Verdict(EXACT), [])
+
+
+def test_a_column_that_came_later_has_no_values_in_the_past_whatever_its_default(owner: Connection) -> None:
+    then = instant(owner)
+    owner.execute("ALTER TABLE t ADD z int DEFAULT 5")
+    owner.execute("UPDATE t SET z = 7 WHERE id = 1")
+    watch(owner, "t")
+    after = instant(owner)
+    owner.execute("UPDATE t SET z = 8 WHERE id = 2")
+    for moment, values in ((then, [(None,)]), (after, [(5,), (7,)])):
+        with owner.transaction(force_rollback=True):
+            look_back(owner, moment, None)
+            assert owner.execute("SELECT DISTINCT z FROM t ORDER BY z").fetchall() == values
+
+
+def test_a_transaction_of_the_agents_that_is_still_open_is_said_to_be(owner: Connection) -> None:
+    with psycopg.connect(owner.info.dsn, autocommit=True) as reader, owner.transaction():
+        owner.execute("UPDATE t SET qty = 0")
+        found, _ = past(reader, own_instant(owner))
+    assert found.certainty is UNCERTAIN
+    assert found.why.startswith("the agent's transaction of then is still open")
 
 
 def test_a_renamed_column_is_followed_once_the_table_is_watched_again(owner: Connection) -> None:

@@ -21,11 +21,12 @@ class Clock:
     system: int | None
     """None where this role may not ask."""
     timeline: int | None
-    """None on a standby, and where this role may not ask."""
+    """None where this role may not ask; on a standby that of the last checkpoint, which may be an older one."""
     next: int
     """The next transaction's xid."""
     fate: str | None
     """`committed`, `aborted` or `in progress`, of the instant's own transaction; None where that is not known."""
+    standby: bool = False
     kept: bool = True
     """Whether the logs have the last that this transaction had written by the instant."""
 
@@ -116,10 +117,10 @@ def _unknown(state: State, instant: Instant | None, origin: Origin | None, clock
         return "its log of then was pruned"
     if state.lost is not None:
         return f"history lost: {state.lost}"
-    if missing := _missing(state):
-        return f"column {', '.join(missing)} is gone; {again}"
     if retyped := _retyped(state):
         return f"column {', '.join(retyped)} has another type now; stepwell unwatch, then watch, begins anew"
+    if missing := _missing(state):
+        return f"column {', '.join(missing)} is gone; {again}"
     if state.imaged:
         return f"it was changed after it was watched; {again}"
     return None
@@ -139,7 +140,9 @@ def _doubts(state: State, instant: Instant, origin: Origin | None, clock: Clock)
         yield "its trigger may not write its log"
     if instant.own is not None and clock.fate == "aborted":
         yield "the agent's transaction of then was rolled back, and what it had written with it"
-    if instant.own is not None and not clock.kept:
+    if instant.own is not None and clock.fate == "in progress":
+        yield "the agent's transaction of then is still open, and nobody else sees what it has written; ask again"
+    elif instant.own is not None and not clock.kept:
         yield "what the agent's transaction had written by then was rolled back to a savepoint"
     if origin is not None and clock.timeline is not None and origin.timeline != clock.timeline:
         yield "the server was failed over or restored to an earlier point since"
@@ -214,13 +217,27 @@ def _without_length(type_: str) -> str:
     return _LENGTH.sub(lambda found: found[1] or "", type_)
 
 
-def _remark(state: State) -> str:
-    """What has been added since it was watched, and so is not in its past."""
-    assert state.shape is not None
+def later_columns(state: State) -> tuple[int, ...]:
+    """The numbers of columns that the view has, and that the table had not when it was looked at before the instant."""
+    seen = [look for look in state.looks if look.seen][-1:]
+    if not seen:
+        return ()
+    known = {column[0] for column in seen[0].shape["columns"] or ()}
     watched = [look for look in state.looks if look.why == "watched"][-1]
-    known = {column[0] for column in watched.shape["columns"] or ()}
-    added = [column[1] for column in state.shape["columns"] or () if column[0] not in known]
-    return f"without the later column {', '.join(added)}" if added else ""
+    return tuple(column[0] for column in watched.shape["columns"] or () if column[0] not in known)
+
+
+def _remark(state: State) -> str:
+    """What its past has not: columns that were added since it was watched, and that were dropped."""
+    assert state.shape is not None
+    seen = [look for look in state.looks if look.seen][-1]
+    was = {column[0]: column[1] for column in seen.shape["columns"] or ()}
+    now = {column[0]: column[1] for column in state.shape["columns"] or ()}
+    added = ", ".join(name for number, name in now.items() if number not in was)
+    dropped = ", ".join(name for number, name in was.items() if number not in now)
+    told = [f"the later column {added}"] if added else []
+    told += [f"column {dropped}, which was dropped"] if dropped else []
+    return f"without {' and '.join(told)}" if told else ""
 
 
 def _storages(shape: Shape) -> dict[str, object]:

@@ -9,7 +9,7 @@ from psycopg import Connection, sql
 from psycopg.rows import dict_row, tuple_row
 
 from stepwell.core.past import Certainty, Instant, Origin, Table, Verdict
-from stepwell.core.verdicts import AGE, Clock, Look, State, is_fast, verdict
+from stepwell.core.verdicts import AGE, Clock, Look, State, is_fast, later_columns, verdict
 from stepwell.store.capture import LOG, PINNED, SHADOW
 from stepwell.store.queries import query
 
@@ -26,6 +26,8 @@ class Standing:
     key: tuple[int, ...]
     """The numbers of its key's columns, by which its log calls them."""
     mode: str
+    later: tuple[int, ...] = ()
+    """The numbers of columns that its view has and the table had not then."""
 
     @property
     def shadow(self) -> str:
@@ -63,7 +65,7 @@ def survey(connection: Connection[Any], instant: Instant | None, origin: Origin 
         mode = FAST if fast and is_fast(state) else SLOW
         key, columns = _names(state)
         table = Table(state.schema, state.name, tuple(key.values()), tuple(columns.values()), worth)
-        standings.append(Standing(number, table, tuple(key), mode))
+        standings.append(Standing(number, table, tuple(key), mode, later_columns(state)))
     return Survey(tuple(standings), instant, origin, now, tuple(path))
 
 
@@ -112,7 +114,9 @@ def turn(connection: Connection[Any], found: Survey) -> None:
         told = [each for each in found.standings if each.table.verdict.certainty is not Certainty.UNKNOWN]
         path = [name for schema in found.path for name in (*_shadows(told, schema), schema)]
         path += [each.shadow for each in _beyond(told, found.path)]
-        _set(connection, found.instant or Instant(found.now), {each.id: each.mode for each in told}, path)
+        modes = {f"stepwell.t{each.id}": each.mode for each in told}
+        later = {f"stepwell.t{each.id}_later": f",{','.join(map(str, each.later))}," for each in told}
+        _set(connection, found.instant or Instant(found.now), {**modes, **later}, path)
 
 
 def _shadows(standings: Sequence[Standing], schema: str) -> list[str]:
@@ -213,7 +217,7 @@ def _names(state: State) -> tuple[dict[int, str], dict[int, str]]:
     return {number: columns[number] for number in shape["key"] or ()}, columns
 
 
-def _set(connection: Connection[Any], instant: Instant, modes: dict[int, str], path: Sequence[str]) -> None:
+def _set(connection: Connection[Any], instant: Instant, own: dict[str, str], path: Sequence[str]) -> None:
     """The path has the views before the tables they stand for, so that a name still finds the same table."""
     settings = {
         "stepwell.snapshot": instant.snapshot,
@@ -221,7 +225,7 @@ def _set(connection: Connection[Any], instant: Instant, modes: dict[int, str], p
         "stepwell.position": "" if instant.position is None else str(instant.position),
         "search_path": ", ".join(sql.Identifier(name).as_string(None) for name in path),
         **PINNED,
-        **{f"stepwell.t{number}": mode for number, mode in modes.items()},
+        **own,
     }
     connection.execute(
         query("set_locally"), {"names": list(settings), "values": list(settings.values())}, prepare=False

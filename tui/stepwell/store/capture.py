@@ -1,6 +1,6 @@
 """The SQL that watches one table: its log, its triggers, and the view that shows its past."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import LiteralString
 
@@ -216,8 +216,12 @@ def _doubled(part: sql.Composed) -> sql.SQL:
     return raw(part.as_string(None).replace("%", "%%"))
 
 
-def past(names: Names) -> sql.Composed:
-    """The function that gives the rows as of the snapshot that a transaction has set."""
+def past(names: Names, first: Collection[int] | None = None) -> sql.Composed:
+    """The function that gives the rows as of the snapshot that a transaction has set.
+
+    `first` are the numbers of the columns that the table had when it was watched first, None for all: of others rows
+    of a time before them have no value, whatever default they were added with.
+    """
     table, key = names.table, names.table.key
     setting = raw("current_setting('stepwell.snapshot')::pg_snapshot")
     mode = raw(f"current_setting('stepwell.t{names.id}', true)")
@@ -238,12 +242,21 @@ def past(names: Names) -> sql.Composed:
             key, lambda column: equal(sql.SQL("{}.{}").format(entry, kept(column)), other(column)), " AND "
         )
 
+    def given(column: Column) -> sql.Composable:
+        value = sql.SQL("{}.{}").format(u, sql.Identifier(column.name))
+        if first is None or column.number in first:
+            return value
+        later = raw(
+            f"(SELECT coalesce(strpos(current_setting('stepwell.t{names.id}_later', true), ',{column.number},'), 0))"
+        )
+        return sql.SQL("CASE WHEN {} = 0 THEN {} END").format(later, value)
+
     return template(
         "past",
         {
             "past": names.past,
             "result": _each(table.columns, returned),
-            "names": _each(table.columns, lambda c: sql.SQL("{}.{}").format(u, sql.Identifier(c.name))),
+            "names": _each(table.columns, given),
             "live": _each(table.columns, lived),
             "table": names.relation,
             "dead": _each(table.columns, lambda c: sql.SQL("l.{}").format(

@@ -130,7 +130,8 @@ def show(script: Script, names: Names, known: Known) -> None:
     """The function and the view of its past, under the name that it has now, in a schema that is there."""
     if known is not None:
         hide(script, known["shadow"], known["name"])
-    script.do(capture.past(names))
+    first = None if known is None or known["first"] is None else [column[0] for column in known["first"]]
+    script.do(capture.past(names, first))
     script.do(capture.view(names))
 
 
