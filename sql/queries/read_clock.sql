@@ -6,6 +6,7 @@ SELECT CASE WHEN %(may_ask)s::bool THEN (SELECT system_identifier FROM pg_contro
        pg_snapshot_xmax(pg_current_snapshot())::text::numeric AS next,
        current_schemas(false) AS path,
        CASE WHEN %(own)s::text IS NOT NULL AND NOT pg_is_in_recovery() THEN pg_xact_status(%(own)s::text::xid8) END AS fate,
+       pg_is_in_recovery() AS standby,
        CASE WHEN %(may_ask)s::bool
-            THEN CASE WHEN NOT pg_is_in_recovery()
-                      THEN ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int END END AS timeline
+            THEN CASE WHEN pg_is_in_recovery() THEN (SELECT timeline_id FROM pg_control_checkpoint())
+                      ELSE ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int END END AS timeline

@@ -114,6 +114,10 @@ def test_on_a_standby_the_past_is_what_it_is_on_the_primary(standby: Standby) ->
                 assert (here.tables, verdict(here)) == (beyond.tables, Verdict(Certainty.EXACT))
                 assert one.changes(number).tables == two.changes(number).tables
             assert list(ask(two).rows.rows) == FIRST
+            with psycopg.connect(dsn) as owner:  # as if they were from before a fail-over
+                owner.execute("UPDATE agent_runs SET timeline = timeline - 1")
+            standby.catch_up()
+            assert {verdict(ask(each)).certainty for each in (one, two)} == {Certainty.UNCERTAIN}
             assert (ask(two).replay.isolation, ask(two).replay.notes) == (
                 "REPEATABLE READ READ ONLY",
                 ("standby",),

@@ -144,8 +144,14 @@ def _doubts(state: State, instant: Instant, origin: Origin | None, clock: Clock)
         yield "the agent's transaction of then is still open, and nobody else sees what it has written; ask again"
     elif instant.own is not None and not clock.kept:
         yield "what the agent's transaction had written by then was rolled back to a savepoint"
-    if origin is not None and clock.timeline is not None and origin.timeline != clock.timeline:
+    if origin is not None and clock.timeline is not None and _is_elsewhere(origin.timeline, clock):
         yield "the server was failed over or restored to an earlier point since"
+
+
+def _is_elsewhere(timeline: int, clock: Clock) -> bool:
+    """Whether this server is on another timeline; a standby may not have heard yet of the one that it follows."""
+    assert clock.timeline is not None
+    return timeline < clock.timeline if clock.standby else timeline != clock.timeline
 
 
 def _difference(old: Shape, new: Shape) -> str:
