@@ -1,0 +1,20 @@
+"""Names of tables as they are to be typed: in SQL, and in a command for a shell."""
+
+import re
+import shlex
+
+_PLAIN = re.compile("[a-z_][a-z0-9_]*")
+
+
+def sql_name(schema: str, name: str) -> str:
+    """`shop."Odd Name"`: with quotes where SQL needs them."""
+    return f"{_quoted(schema)}.{_quoted(name)}"
+
+
+def command_name(schema: str, name: str) -> str:
+    """`'shop."Odd Name"'`: as an argument of a command, `stepwell watch` say, in a shell."""
+    return shlex.quote(sql_name(schema, name))
+
+
+def _quoted(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else '"{}"'.format(name.replace('"', '""'))
