@@ -42,12 +42,11 @@ with --json, one object:
   tables     what changed in each watched table between these two: a list of
              {"schema", "name", "certainty", "why", "changes", "more", "least"};
              changes is a list of {"key", "old", "new", "who", "pid", "mine"}:
-             old and new are rows, column to text, null for none; a text of
-             more than 10,000 characters (fewer, of more than 20 columns) is
-             cut, and ends in its length and a hash; mine is whether the
-             agent's own connection wrote it, null where that is not known;
-             more counts the rows left out, and there may be others where
-             least is true; null with --asked
+             old and new are rows, column to text, null for none; a text that
+             is cut, for so many are so long, ends in its length and a hash;
+             mine is whether the agent's own connection wrote it, null where
+             that is not known; more counts the rows left out, and there may
+             be others where least is true; null with --asked
   replay     {"isolation", "milliseconds", "steps", "state_steps", "ordered_by",
              "retries", "notes", "rolled_back"}: how this world was read
 """

@@ -208,5 +208,5 @@ def _row(
     if not _is_known(standing):
         return False, None
     layout = read_layout(connection, standing)
-    rows = read_row(connection, layout, key, longest(len(layout.columns))).rows
+    rows = read_row(connection, layout, key, longest(MOST_TOUCHES, len(layout.columns))).rows
     return True, rows[0] if rows else None

@@ -47,9 +47,8 @@ def read_changes(
         for standing in known:
             if found := _entries(connection, standing, before, after, limit):
                 entries[standing.id] = found
-    touched = [standing for standing in known if standing.id in entries]
-    olds = _rows(connection, old, touched, before, after, limit)
-    news = _rows(connection, new, touched, before, after, limit)
+    olds = _rows(connection, old, entries, before, after, limit)
+    news = _rows(connection, new, entries, before, after, limit)
     mine = _backend(before, after)
     return tuple(
         TableChanges(table, ())
@@ -134,19 +133,22 @@ def _visible(instant: Instant) -> sql.Composed:
 def _rows(
     connection: Connection[Any],
     found: Survey,
-    standings: Sequence[Standing],
+    entries: Mapping[int, Sequence[Entry]],
     before: Instant | None,
     after: Instant | None,
     limit: int,
 ) -> dict[int, dict[Texts, Texts]]:
     """The rows of these tables as of the survey's instant, by the keys as the log has them."""
-    if not standings or before is None or after is None:
+    if not entries or before is None or after is None:
         return {}
     turn(connection, found)
     rows: dict[int, dict[Texts, Texts]] = {}
-    for standing in standings:
+    for standing in found.standings:
+        if standing.id not in entries:
+            continue
         table = standing.table
         key = _key(standing)
+        most = longest(2 * len(entries[standing.id]), len(table.columns))
         statement = sql.SQL(
             "SELECT {given}, {columns}"
             " FROM (SELECT {key} FROM (SELECT DISTINCT ON ({key}) {key}, position FROM {written}"
@@ -155,9 +157,7 @@ def _rows(
         ).format(
             key=key,
             given=sql.SQL(", ").join(sql.Identifier("k", f"a{number}") for number in standing.key),
-            columns=sql.SQL(", ").join(
-                shortened(sql.Identifier("p", name), longest(len(table.columns))) for name in table.columns
-            ),
+            columns=sql.SQL(", ").join(shortened(sql.Identifier("p", name), most) for name in table.columns),
             written=_written(standing, before, after),
             limit=sql.Literal(limit),
             past=sql.Identifier(standing.shadow, table.name),

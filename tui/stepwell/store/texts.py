@@ -6,8 +6,10 @@ from psycopg import Connection, sql
 from psycopg.pq.abc import PGresult
 
 Texts = tuple[str | None, ...]
-LONGEST = 10_000
-"""Characters of a value that are read where there are many rows; in a wide table fewer."""
+MOST = 40_000_000
+"""Characters that the values of several rows may have together; each may have a few whatever that comes to."""
+FEW, LONGEST = 10_000, 2_000_000
+"""Characters of a value that are read in any case, but in a wide table, and at most."""
 WIDE = 20
 """Up to so many columns a table is not wide."""
 
@@ -39,9 +41,9 @@ def equal(one: sql.Composable, other: sql.Composable) -> sql.Composed:
     return sql.SQL("{} OPERATOR(pg_catalog.=) {}").format(one, other)
 
 
-def longest(columns: int) -> int:
-    """Characters of a value that are read of each of many rows of so many columns."""
-    return LONGEST * WIDE // max(WIDE, columns)
+def longest(rows: int, columns: int) -> int:
+    """Characters of a value that are read where there are so many rows of so many columns."""
+    return max(FEW * WIDE // max(WIDE, columns), min(LONGEST, MOST // (rows * columns)))
 
 
 def shortened(value: sql.Composable, most: int) -> sql.Composed:
