@@ -1,15 +1,20 @@
 """`stepwell sql`: a query at a step, printed for people, as CSV and as JSON."""
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.commands.cases import stepwell
 from tests.conftest import create_database, drop_database
 from tests.replay.shop import open_shop
+from tests.store.conftest import wait_until
 
 Out = pytest.CaptureFixture[str]
 CAUTION = "superuser role; Stepwell only reads; safer: sql/roles.sql"
@@ -48,7 +53,7 @@ def test_people_get_a_table_and_what_it_is(shop: str, capsys: Out) -> None:
         " 1  note 1   NULL     'NULL'",
         "10  note 10  NULL     'NULL'",
     ]
-    assert beside == ["as of 7f3a:1 asked, exact"]
+    assert beside == ["as of 7f3a:1 asked (shop), exact"]
 
 
 def test_what_is_not_of_then_is_named(shop: str, capsys: Out) -> None:
@@ -57,7 +62,7 @@ def test_what_is_not_of_then_is_named(shop: str, capsys: Out) -> None:
     )
     assert out.splitlines() == ["note  newest", "new     1200"]
     assert beside == [
-        "@last:1 after: no watched table is read",
+        "7f3a:1 after (shop): no watched table is read",
         "public.orders: today's rows, not those of step 1",
         "public.newest(): what it reads cannot be told",
     ]
@@ -66,7 +71,7 @@ def test_what_is_not_of_then_is_named(shop: str, capsys: Out) -> None:
 @pytest.mark.parametrize("words", [("7f3a",), ("7f3a:3",), ("7f3a:100%",)])
 def test_a_step_without_a_snapshot_is_told(shop: str, capsys: Out, words: tuple[str, ...]) -> None:
     _, beside = printed(capsys, shop, *words, "TABLE parts")
-    assert beside[0] == "7f3a:3 after: recorded without a snapshot, so that all rows are today's"
+    assert beside[0] == "7f3a:3 after (shop): recorded without a snapshot, so that all rows are today's"
     assert beside[1].startswith("parts: today's rows, not those of step 3")
 
 
@@ -88,7 +93,7 @@ def test_csv_has_all_rows_and_tells_nothing_from_an_empty_text(shop: str, capsys
     query = "SELECT NULL AS a, '' AS b, 'x,\"y\"' AS \"c,d\", E'1\\n2' AS e"
     out, beside = printed(capsys, shop, "7f3a:1", "--csv", query)
     assert out == 'a,b,"c,d",e\r\n,"","x,""y""","1\n2"\r\n'
-    assert beside == ["7f3a:1 after: no watched table is read"]
+    assert beside == ["7f3a:1 after (shop): no watched table is read"]
     assert len(printed(capsys, shop, "7f3a:1", "TABLE orders", "--csv")[0].splitlines()) == 1201
 
 
@@ -103,7 +108,11 @@ def test_json_keeps_what_json_can(shop: str, capsys: Out) -> None:
         "NaN", True, None, 7, {"a": [1, 10**20]}, "x", "2025-03-01", "note 1",
     ]  # fmt: skip
     assert found["types"][:3] == ["numeric", "double precision", "double precision"]
-    assert (found["address"], found["moment"]) == ("7f3a0000000040008000000000000001:1", "asked")
+    assert (found["address"], found["name"], found["moment"]) == (
+        "7f3a0000000040008000000000000001:1",
+        "shop",
+        "asked",
+    )
     assert found["seen"] == [{"name": "orders", "how": "past", "certainty": "exact", "why": ""}]
     assert found["tables"][0] == {
         "schema": "public", "name": "orders", "key": ["id"], "columns": ["id", "note"], "certainty": "exact", "why": "",
@@ -121,6 +130,38 @@ def test_the_statement_may_stand_in_a_file_or_come_in(
     assert printed(capsys, shop, "--file", str(file), "7f3a:1", "--csv")[0] == "n\r\n8\r\n"
     monkeypatch.setattr("sys.stdin", StringIO("SELECT 9 AS n"))
     assert printed(capsys, shop, "7f3a:1", "-")[0] == "n\n9\n"
+    monkeypatch.setattr("sys.stdin", StringIO("SELECT 7 AS n"))
+    assert printed(capsys, shop, "7f3a:1", "-f", "-")[0] == "n\n7\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [("@last:1", "7f3a:1"), ("7F3A0:1", "7f3a0:1"), ("7f:1", "7f3a:1"), ("@last:50%", "7f3a:2")],
+)
+def test_the_run_and_the_step_that_were_found_are_told(shop: str, capsys: Out, given: str, told: str) -> None:
+    assert (
+        printed(capsys, shop, given, "SELECT FROM orders LIMIT 1")[1][0]
+        == f"as of {told} after (shop), exact"
+    )
+
+
+def test_an_interruption_cancels_the_statement_and_says_so(shop: str) -> None:
+    words = ["sql", "7f3a:1", "SELECT pg_sleep(60)", "--dsn", shop]
+    command = subprocess.Popen(
+        [sys.executable, "-m", "stepwell", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    asleep = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
+    with command, psycopg.connect(shop, autocommit=True) as other:
+        wait_until(lambda: bool(other.execute(asleep).fetchall()))
+        command.send_signal(signal.SIGINT)
+        assert command.communicate(timeout=60) == (b"", b"cancelled\n")
+        assert command.returncode == 130
+        wait_until(lambda: not other.execute(asleep).fetchall())
+
+
+def test_the_usage_says_that_a_file_is_enough(capsys: Out) -> None:
+    assert stepwell("", "sql", "--help") == 0
+    assert "ADDRESS (SQL | -f FILE)" in capsys.readouterr().out
 
 
 def test_the_watched_tables_and_their_columns_can_be_listed(shop: str, capsys: Out) -> None:
@@ -134,7 +175,7 @@ def test_the_watched_tables_and_their_columns_can_be_listed(shop: str, capsys: O
     ]
     out, lines = printed(capsys, shop, "7f3a:1", "\\d orders")
     assert out.splitlines() == ["column  type     key", "id      integer  key", "note    text"]
-    assert lines == ["as of 7f3a:1 after, exact"]
+    assert lines == ["as of 7f3a:1 after (shop), exact"]
 
 
 def test_what_runs_here_can_be_asked_without_a_database(capsys: Out) -> None:

@@ -12,14 +12,19 @@ from stepwell.commands.output import emit, line, note
 from stepwell.commands.runs import positive
 from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.commands.words import worth
-from stepwell.core.address import Address, Number
+from stepwell.core.address import Address, Number, short_id
 from stepwell.core.past import Answer, Certainty, Seen, Table
+from stepwell.core.steps import RunHead
 from stepwell.core.world import Moment
 from stepwell.errors import DatabaseError, StatementError, UsageError
 from stepwell.replay import Replayer
 
+INTERRUPTED = 130
 LIMIT = 500
 """Rows that people are shown, where they do not say how many."""
+USAGE = """\
+%(prog)s [-h] [--asked] [--limit N] [--json | --csv] [--dsn DSN]
+                    ADDRESS (SQL | -f FILE)"""
 NOTHING = "SELECT"
 """Reads no row: for what is known of the watched tables alone."""
 HELP = """\
@@ -36,6 +41,7 @@ JSON_HELP = f"""\
 
 with --json, one object:
   address    RUN:STEP, to give to any command
+  name       of the run, or null
   moment     "asked" or "after"
   columns, types
              names, as Postgres writes them
@@ -54,10 +60,11 @@ with --json, one object:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("address", metavar="ADDRESS", help="RUN:17; the last step where none is named")
+    parser.usage = USAGE
     words = "one statement, \\d, \\d NAME or \\?; - reads it from the input"
     statement = parser.add_argument("statement", metavar="SQL", help=words)
     parser.add_argument(
-        "-f", "--file", metavar="FILE", action=_File, instead=statement, help="a file with it"
+        "-f", "--file", metavar="FILE", action=_File, instead=statement, help="a file with it; - is the input"
     )
     parser.add_argument("--asked", action="store_true", help="as it was when the step began, not after it")
     parser.add_argument("--limit", type=positive, metavar="N", help=f"at most N rows (for people {LIMIT})")
@@ -79,7 +86,7 @@ class _File(argparse.Action):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the rows. Raises NotFoundError for no such run or step, UsageError, and DatabaseError."""
+    """Print the rows; 130 where it was interrupted. Raises NotFoundError, UsageError and DatabaseError."""
     address = address_of(args.address)
     if address.path is not None:
         raise UsageError("sql takes a step; a path goes with show")
@@ -89,26 +96,41 @@ def run(args: argparse.Namespace) -> int:
         return 0
     moment = Moment.ASKED if args.asked else Moment.AFTER
     limit = args.limit or (None if args.json or args.csv else LIMIT)
-    with opened(target_of(args), address.run) as (head, replayer):
-        number = step_at(head, replayer, address.step).number
-        answer = _answer(replayer, number, moment, text, limit)
-    place = Address(head.run_id.hex, Number(number))
+    try:
+        with opened(target_of(args), address.run) as (head, replayer):
+            number = step_at(head, replayer, address.step).number
+            answer = _answer(replayer, number, moment, text, limit)
+    except KeyboardInterrupt:  # what ran on the server is cancelled by then
+        note("cancelled")
+        return INTERRUPTED
     if args.json:
-        emit({"address": str(place), "moment": moment.value, **as_json(answer)})
+        place = Address(head.run_id.hex, Number(number))
+        emit({"address": str(place), "name": head.name, "moment": moment.value, **as_json(answer)})
         return 0
     if text.strip() != "\\d":
-        for told in _marks(answer, f"{address.run}:{number} {moment.value}", number):
+        for told in _marks(answer, _place(head, address, number, moment), number):
             note(told)
-    if args.csv:
+    _print(answer, csv=args.csv)
+    return 0
+
+
+def _place(head: RunHead, given: Address, number: int, moment: Moment) -> str:
+    """`7f3a:5 after (refund-approval)`; with as many digits as were given, which may be needed."""
+    short = short_id(head.run_id)
+    run = short if given.run.startswith("@") else max(given.run.replace("-", "").lower(), short, key=len)
+    return f"{run}:{number} {moment.value}{f' ({head.name})' if head.name else ''}"
+
+
+def _print(answer: Answer, *, csv: bool) -> None:
+    if csv:
         for row in grid.as_csv(answer.rows):
             sys.stdout.write(row)
-        return 0
+        return
     for row in grid.as_lines(answer.rows):
         line(row)
     if answer.rows.more:
         shown = count(len(answer.rows.rows))
         note(f"there are more rows than these {shown}: --limit N, or all of them with --csv or --json")
-    return 0
 
 
 def _statement(args: argparse.Namespace) -> str:
@@ -116,7 +138,7 @@ def _statement(args: argparse.Namespace) -> str:
     if args.file is not None and args.statement is not None:
         raise UsageError("one statement: either as a word or with -f")
     try:
-        if args.statement == "-":
+        if "-" in (args.statement, args.file):
             return sys.stdin.read()
         return str(args.statement) if args.file is None else Path(args.file).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
