@@ -41,11 +41,11 @@ BEGIN
                 {key_of_new}
             END IF;
         EXCEPTION WHEN OTHERS THEN
-            lost := 'a row could not be read: ' || sqlerrm;
+            lost := 'a row could not be read, SQLSTATE ' || sqlstate;
         END;
     END IF;
     IF lost IS NOT NULL THEN
-        PERFORM stepwell_log.lose({watched}, left(lost, 200));
+        PERFORM stepwell_log.lose({watched}, lost);
         RETURN NULL;
     END IF;
     place := nextval('stepwell_log.position');

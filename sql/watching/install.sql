@@ -32,7 +32,8 @@ CREATE TABLE IF NOT EXISTS stepwell_log.shapes (
 );
 CREATE INDEX IF NOT EXISTS shapes_relation ON stepwell_log.shapes (relation, id);
 
--- What could not be logged: steps that do not see this transaction cannot be shown.
+-- What could not be logged: steps that do not see this transaction cannot be shown. Everybody may read it, so `why` holds no
+-- value of a row, nor what an error says of one.
 CREATE TABLE IF NOT EXISTS stepwell_log.losses (
     relation REGCLASS NOT NULL,
     xid      XID8 NOT NULL,

@@ -28,7 +28,7 @@ BEGIN
             END IF;
         END IF;
     EXCEPTION WHEN OTHERS THEN
-        PERFORM stepwell_log.lose({watched}, left('TRUNCATE could not be logged: ' || sqlerrm, 200));
+        PERFORM stepwell_log.lose({watched}, 'TRUNCATE could not be logged, SQLSTATE ' || sqlstate);
     END;
     RETURN NULL;
 END $stepwell$
