@@ -88,7 +88,9 @@ SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjo
         'parts', (SELECT jsonb_object_agg(p.oid, jsonb_build_object(
                       'name', p.oid::regclass::text,
                       'storage', pg_relation_filenode(p.oid),
-                      'current', p.relkind = 'p' OR p.relfilenode IS NOT DISTINCT FROM pg_relation_filenode(p.oid),
+                      'current', (p.relkind = 'p' OR p.relfilenode IS NOT DISTINCT FROM pg_relation_filenode(p.oid))
+                                 AND (c.relkind <> 'p' OR p.oid = c.oid
+                                      OR c.oid IN (SELECT relid FROM pg_partition_ancestors(p.oid))),
                       'born', i.xmin = y.xmin AND i.cmin::text::int8 - y.cmin::text::int8 < 3,
                       'joined', i.xmin::text,
                       'triggers', (SELECT jsonb_object_agg(t.tgname, t.tgenabled::text || t.xmin::text)
@@ -98,7 +100,11 @@ SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjo
                                    WHERE t.tgrelid = p.oid AND s.nspname = 'stepwell_log'),
                       'kind', p.relkind,
                       'method', p.relam))
-                  FROM (SELECT relid FROM pg_partition_tree(c.oid) UNION SELECT c.oid) AS tree
+                  FROM (WITH RECURSIVE tree AS ( -- pg_partition_tree() would lock the partitions, and before the whole
+                            SELECT c.oid AS relid
+                            UNION ALL
+                            SELECT i.inhrelid FROM tree JOIN pg_inherits i ON i.inhparent = tree.relid AND NOT i.inhdetachpending)
+                        SELECT relid FROM tree) AS tree
                   JOIN pg_class p ON p.oid = tree.relid
                   JOIN pg_type y ON y.oid = p.reltype
                   LEFT JOIN pg_inherits i ON i.inhrelid = p.oid AND p.oid <> c.oid))

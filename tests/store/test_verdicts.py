@@ -97,6 +97,7 @@ def test_what_leaves_rows_as_they_are_or_is_logged_leaves_the_past_exact(
         ('DROP TRIGGER "!stepwell" ON t', "was disabled or dropped"),
         ("ALTER TABLE t ENABLE ROW LEVEL SECURITY", "row-level security"),
         ("ALTER TABLE t DROP CONSTRAINT t_pkey", "primary key was changed"),
+        ("CREATE TABLE child () INHERITS (t)", "child inherits from it"),
     ],
 )
 def test_what_no_log_can_see_makes_the_past_uncertain(owner: Connection, statement: str, why: str) -> None:
@@ -315,6 +316,37 @@ def test_what_was_rolled_back_to_a_savepoint_after_that_moment_leaves_a_doubt(ow
     assert past(owner, then)[0] == Verdict(
         UNCERTAIN, "what the agent's transaction had written by then was rolled back to a savepoint"
     )
+
+
+@pytest.fixture
+def partitioned(owner: Connection) -> Connection:
+    owner.execute("CREATE TABLE p (id int PRIMARY KEY, qty int) PARTITION BY RANGE (id)")
+    owner.execute("CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (100)")
+    owner.execute("CREATE TABLE p2 PARTITION OF p FOR VALUES FROM (100) TO (200)")
+    owner.execute("INSERT INTO p VALUES (1, 1), (101, 101)")
+    watch(owner, "p")
+    return owner
+
+
+def test_judging_a_partitioned_table_locks_no_partition_before_the_whole(partitioned: Connection) -> None:
+    """Who changes it locks the whole first, and would wait for us as we for them."""
+    then = instant(partitioned)
+    locked = "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN ('p1'::regclass, 'p2'::regclass)"
+    with partitioned.transaction(force_rollback=True):
+        look_back(partitioned, then, None)
+        assert partitioned.execute(locked).fetchone() == (0,)
+
+
+def test_two_partitions_may_be_truncated_at_once(partitioned: Connection) -> None:
+    then = instant(partitioned)
+    with psycopg.connect(partitioned.info.dsn) as other, partitioned.transaction():
+        partitioned.execute("SET LOCAL lock_timeout = '5s'; TRUNCATE p1")
+        other.execute("SET LOCAL lock_timeout = '5s'; TRUNCATE p2")
+        other.commit()
+    with partitioned.transaction(force_rollback=True):
+        tables = look_back(partitioned, then, None)
+        assert partitioned.execute("SELECT id FROM p ORDER BY id").fetchall() == [(1,), (101,)]
+    assert next(table.verdict for table in tables if table.name == "p") == Verdict(EXACT)
 
 
 def test_a_table_that_is_gone_or_called_otherwise_is_unknown(owner: Connection) -> None:

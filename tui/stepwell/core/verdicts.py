@@ -167,7 +167,10 @@ def _difference(old: Shape, new: Shape) -> str:
             return f"{other['name']} was rewritten by ALTER TABLE"
         if other["triggers"] != part["triggers"] and not _same_triggers(part, other):
             return f"a trigger of Stepwell's on {other['name']} was disabled or dropped"
+    plain = any(part["joined"] is None and part["kind"] == "r" for part in is_.values())
     for oid, part in is_.items():
+        if oid not in was and plain:
+            return f"{part['name']} inherits from it"
         if oid not in was and part["kind"] != "p" and not part["born"]:
             return f"partition {part['name']} was attached"
     for oid, parts in (old["types"] or {}).items():

@@ -158,7 +158,7 @@ def _states(connection: Connection[Any], instant: Instant | None) -> list[tuple[
             State(
                 schema=row["schema"],
                 name=row["name"],
-                shape=row["shape"],
+                shape=_with_parts(row["shape"], row["parts"]),
                 looks=[Look(bool(seen), *rest) for seen, *rest in row["shapes"] or ()],
                 readable=row["readable"],
                 logged=row["logged"],
@@ -173,6 +173,13 @@ def _states(connection: Connection[Any], instant: Instant | None) -> list[tuple[
         )
         for row in rows
     ]
+
+
+def _with_parts(shape: dict[str, Any] | None, parts: Sequence[str] | None) -> dict[str, Any] | None:
+    """The shape, which is not current where the table has other partitions by now."""
+    if shape is None or parts is None or set(parts) == set(shape["parts"] or ()):
+        return shape
+    return {**shape, "current": False}
 
 
 def _has_kept(
