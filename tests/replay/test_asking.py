@@ -152,6 +152,41 @@ def test_what_the_database_refuses_is_told_in_its_words_with_the_place(replayer:
     assert refused(replayer, "COMMIT").position == 1
 
 
+PARAMETERS = "a statement has no parameters here: write the value"
+ONE = "one statement at a time"
+READING = "only reading statements run here: the replay is read-only"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELECT 1; SELECT 2", ONE),
+        ("SHOW work_mem; SHOW work_mem", ONE),
+        ("WITH gone AS (DELETE FROM orders RETURNING id) SELECT FROM gone", READING),
+        ("SELECT $1", PARAMETERS),
+        ("EXPLAIN SELECT FROM orders WHERE id = $1", PARAMETERS),
+        (
+            "SELECT FROM orders FOR UPDATE",
+            "cannot execute SELECT in a read-only transaction; leave out FOR UPDATE: the replay is read-only",
+        ),
+        (
+            "SELECT FROM public.orders FOR SHARE",
+            "cannot execute SELECT FOR SHARE in a read-only transaction; leave out FOR SHARE: the replay is read-only",
+        ),
+        ("SELECT locking()", "cannot execute SELECT FOR UPDATE in a read-only transaction"),
+    ],
+)
+def test_what_is_due_to_how_a_statement_is_sent_is_told_plainly(
+    shop: str, replayer: Replayer, text: str, said: str
+) -> None:
+    with psycopg.connect(shop, autocommit=True) as connection:
+        connection.execute(
+            "CREATE OR REPLACE FUNCTION locking() RETURNS int LANGUAGE plpgsql"
+            " AS $$ BEGIN PERFORM FROM public.orders FOR UPDATE; RETURN 1; END $$"
+        )
+    assert str(refused(replayer, text)) == said
+
+
 def test_the_next_statement_runs_whatever_became_of_the_one_before(replayer: Replayer) -> None:
     for text in (
         "SELECT 1/0",
@@ -309,3 +344,30 @@ def test_of_two_tables_of_one_name_each_has_its_own_verdict(schema_dsn: str) -> 
     with closing(Replayer(resolve(path), RUN)) as replayer:
         answer = replayer.query(1, Moment.AFTER, "SELECT FROM orders")
     assert answer.seen == (Seen("b.orders", "past", EXACT),)
+
+
+def test_a_name_that_stands_for_no_table_here_is_told_of_the_watched_ones_elsewhere(schema_dsn: str) -> None:
+    with psycopg.connect(schema_dsn, autocommit=True) as connection:
+        add_step(schema_dsn, 1, "tool_call", output=1, snapshot_after=snapshot(connection))
+        for name in ("a.stock", 'a."Odd"', "a.orders", "b.orders"):
+            connection.execute(
+                f"CREATE SCHEMA IF NOT EXISTS {name[0]}; CREATE TABLE {name} (id int PRIMARY KEY)"
+            )
+            watch(connection, name)
+        add_step(schema_dsn, 2, "tool_call", output=1, snapshot_after=snapshot(connection))
+    with closing(Replayer(resolve(schema_dsn), RUN)) as replayer:
+        problem = refused(replayer, "SELECT FROM stock")
+        assert str(problem).startswith(
+            'relation "stock" does not exist; a.stock is watched, and as of this step unknown: it is watched since '
+        )
+        assert str(problem).endswith("; a.stock, with its schema, reads today's rows")
+        assert (problem.sqlstate, problem.position) == ("42P01", 13)
+        assert '; a."Odd", with its schema, reads' in str(refused(replayer, 'EXPLAIN SELECT FROM "Odd"'))
+        assert "watched" not in str(refused(replayer, "SELECT FROM odd"))
+        assert "watched" not in str(refused(replayer, "SELECT FROM stocks"))
+        assert "watched" not in str(refused(replayer, "SELECT FROM b.stock"))
+        with pytest.raises(
+            StatementError, match=r"a\.orders and b\.orders are watched, so a schema is needed"
+        ):
+            replayer.query(2, Moment.AFTER, "TABLE orders")
+        assert replayer.query(2, Moment.AFTER, "TABLE stock").seen == (Seen("stock", "past", EXACT),)

@@ -32,7 +32,7 @@ class DatabaseError(StepwellError):
 
 
 class StatementError(DatabaseError):
-    """A statement of the user's own: refused before it was sent, or by the database, in whose words the text is.
+    """A statement of the user's own: refused before it was sent, or by the database, whose words the text has.
 
     `position` is the place in the statement that it is about, a character counted from 1, where there is one.
     """
@@ -53,6 +53,17 @@ class StatementError(DatabaseError):
         self.sqlstate = sqlstate
         self.detail = detail
         self.hint = hint
+
+    def going_on(self, more: str) -> "StatementError":
+        """The same, with more to say of it."""
+        return StatementError(
+            f"{self}; {more}",
+            position=self.position,
+            severity=self.severity,
+            sqlstate=self.sqlstate,
+            detail=self.detail,
+            hint=self.hint,
+        )
 
 
 class InvalidFileError(StepwellError):

@@ -61,6 +61,15 @@ def tokens(text: str) -> list[Token]:
     return result
 
 
+def name_at(text: str, position: int) -> str | None:
+    """The name that begins at a place, counted from 1; None where there is none, or it is that of a schema."""
+    found = tokens(text)
+    for token, after in zip(found, [*found[1:], None], strict=True):
+        if token.start == position - 1 and token.kind in (Kind.WORD, Kind.NAME):
+            return None if after is not None and after.value == "." else token.value
+    return None
+
+
 def _tokens(text: str) -> Iterator[Token]:
     at = 0
     while at < len(text):

@@ -7,17 +7,21 @@ from uuid import UUID
 
 import psycopg
 
+from stepwell.core.names import sql_name
 from stepwell.core.past import Answer, Certainty, Instant, Rows, Seen, Table
 from stepwell.core.statements import Statement, parse
+from stepwell.core.tokens import name_at
 from stepwell.core.world import Moment
+from stepwell.errors import StatementError
 from stepwell.replay.reports import replay_of
 from stepwell.store import asking
-from stepwell.store.asof import judge_again, survey, turn
+from stepwell.store.asof import Survey, judge_again, survey, turn
 from stepwell.store.connect import Target
 from stepwell.store.instants import read_instants
 from stepwell.store.plan import OPAQUE, past_name, read_seen
 from stepwell.store.reader import Reader
 
+UNDEFINED_TABLE = "42P01"
 Found = tuple[Rows, tuple[Seen, ...], tuple[Table, ...], Instant | None]
 
 
@@ -72,10 +76,33 @@ def _ask(
     found = survey(connection, instant, instants.origin)
     turn(connection, found)
     asking.pin(connection, limit)
-    seen = read_seen(connection, statement, found.tables)
-    rows = asking.run(connection, statement, limit)
+    try:
+        seen = read_seen(connection, statement, found.tables)
+        rows = asking.run(connection, statement, limit)
+    except StatementError as problem:
+        if more := _why_not_found(problem, statement, found):
+            raise problem.going_on(more) from problem
+        raise
     tables = judge_again(connection, found)
     return rows, tuple(_judged(each, tables) for each in seen), tables, instant
+
+
+def _why_not_found(problem: StatementError, statement: Statement, found: Survey) -> str:
+    """Why the name of a table that is watched outside of the search path means nothing here; else empty."""
+    if problem.sqlstate != UNDEFINED_TABLE or problem.position is None:
+        return ""
+    name = name_at(statement.text, problem.position)
+    beyond = [table for table in found.tables if table.name == name and table.schema not in found.path]
+    names = [sql_name(table.schema, table.name) for table in beyond]
+    if len(beyond) > 1:
+        said = f"{' and '.join(names)} are watched, so a schema is needed, and reads today's rows"
+        return f"{said}; put one of their schemas into the search_path for those of then"
+    if not beyond:
+        return ""
+    said = (
+        f"{names[0]} is watched, and as of this step {beyond[0].verdict.certainty}: {beyond[0].verdict.why}"
+    )
+    return f"{said}; {names[0]}, with its schema, reads today's rows"
 
 
 def _judged(seen: Seen, tables: Sequence[Table]) -> Seen:

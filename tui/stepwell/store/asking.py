@@ -16,6 +16,7 @@ from stepwell.core.statements import CURSOR, Statement
 from stepwell.errors import StatementError
 from stepwell.store.queries import query
 from stepwell.store.texts import Texts, texts_of
+from stepwell.store.trouble import refused
 
 PIECE = 20
 """Rows that are fetched first, however long they are; then as many as make about so many bytes."""
@@ -105,7 +106,7 @@ def send(connection: Connection, statement: Statement, text: str) -> PGresult:
 
 def _told(problem: errors.Error, statement: Statement, sent: str) -> StatementError:
     diag = problem.diag
-    parts = [diag.message_primary or str(problem), diag.message_detail, diag.message_hint]
+    parts = [refused(problem), diag.message_detail, diag.message_hint]
     place = int(diag.statement_position) if diag.statement_position else None
     if sent == statement.explained:
         place = statement.position(place, explained=True)

@@ -8,12 +8,12 @@ import psycopg
 
 from stepwell.errors import DatabaseError
 from stepwell.store.blockers import locker
-from stepwell.store.bounded import glance
+from stepwell.store.bounded import STATEMENT_TIMEOUT_MS, glance
 from stepwell.store.columns import check_columns
 from stepwell.store.connect import GUARD, Target, connect, hang_up, is_standby
 from stepwell.store.session import UNKNOWN, Session, read_session
 from stepwell.store.transaction import Report, read_snapshot
-from stepwell.store.trouble import lost, told
+from stepwell.store.trouble import lost, overran, told
 
 T = TypeVar("T")
 TRANSACTION_TIMEOUT = "25P04"
@@ -141,6 +141,13 @@ class Reader:
     def _told(self, problem: psycopg.Error) -> str:
         if self._cancelled:
             return "cancelled"
+        if self._guarded and overran(problem):
+            own = self._session.statement_ms
+            is_own = 0 < own < STATEMENT_TIMEOUT_MS
+            limit = "this role's statement_timeout" if is_own else "no statement may take more here"
+            return (
+                f"longer than {(own if is_own else STATEMENT_TIMEOUT_MS) / 1000:g} s: {limit}; ask for less"
+            )
         if isinstance(problem, psycopg.errors.LockNotAvailable) and self._connection is not None:
             return locker(self._connection) or told(problem)
         return told(problem)

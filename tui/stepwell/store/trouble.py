@@ -1,5 +1,7 @@
 """What a database has against a reader, in plain words: one line each, and what can be done about it."""
 
+import re
+
 import psycopg
 
 _LOST = {
@@ -28,6 +30,16 @@ _REMEDIES = (
 )
 """What poolers say in words only."""
 
+_READING_ONLY = "only reading statements run here: the replay is read-only"
+_PLAINLY = (
+    ("42601", "multiple commands", "one statement at a time"),
+    ("0A000", "data-modifying statements in WITH", _READING_ONLY),
+    ("08P01", "bind message supplies 0 parameters", "a statement has no parameters here: write the value"),
+    ("42P02", "there is no parameter", "a statement has no parameters here: write the value"),
+)
+"""By SQLSTATE and some of its words, what Postgres says of how a statement was sent, which is not the user's doing."""
+_LOCKING = re.compile(r"cannot execute SELECT ?(FOR [A-Z ]+)? in a read-only transaction")
+
 
 def lost(problem: psycopg.Error) -> str:
     """Why the connection is gone: `idle for longer than idle_session_timeout`."""
@@ -51,7 +63,7 @@ def told(problem: psycopg.Error) -> str:
     if isinstance(problem, psycopg.errors.InsufficientPrivilege):
         return f"{words}; the debugger needs SELECT on agent_steps and agent_runs (see sql/roles.sql)"
     if isinstance(problem, psycopg.errors.QueryCanceled):
-        if "user request" in words:
+        if not overran(problem):
             return "an administrator cancelled the statement; nothing was changed"
         return f"{words}: reading took too long"
     if problem.sqlstate in _LOST and problem.sqlstate != "40001":
@@ -61,9 +73,27 @@ def told(problem: psycopg.Error) -> str:
     return _remedy(problem) or words
 
 
+def overran(problem: psycopg.Error) -> bool:
+    """Whether a statement was cancelled by a limit, and by nobody."""
+    return isinstance(problem, psycopg.errors.QueryCanceled) and "user request" not in said(problem)
+
+
 def said(problem: psycopg.Error) -> str:
     """The first line of what Postgres said."""
     return (problem.diag.message_primary or str(problem).strip().partition("\n")[0]) or type(problem).__name__
+
+
+def refused(problem: psycopg.Error) -> str:
+    """Why a statement of the user's own was refused: in plain words, or in those of Postgres with what helps."""
+    words = said(problem)
+    plain = (text for state, part, text in _PLAINLY if state == problem.sqlstate and part in words)
+    lock = (
+        None if problem.diag.context else _LOCKING.fullmatch(words)
+    )  # in a function's body it can only stay
+    if lock is not None:
+        # What locks the past of a table is called SELECT alone.
+        words += f"; leave out {lock[1] or 'FOR UPDATE'}: the replay is read-only"
+    return next(plain, words)
 
 
 def _remedy(problem: psycopg.Error) -> str:
