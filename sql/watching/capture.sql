@@ -8,7 +8,7 @@ DECLARE
     x xid8 := pg_current_xact_id();
     place bigint;
     written text;
-    who text := coalesce(nullif(current_setting('application_name'), ''), session_user);
+    who text := current_setting('application_name');
     image text[];
     lost text;
     strange boolean := false; -- columns are not what they were
@@ -47,6 +47,9 @@ BEGIN
     IF lost IS NOT NULL THEN
         PERFORM stepwell_log.lose({watched}, lost);
         RETURN NULL;
+    END IF;
+    IF who = '' THEN
+        who := session_user;
     END IF;
     place := nextval('stepwell_log.position');
     written := set_config('stepwell.written', place::text, true);
