@@ -1,5 +1,6 @@
--- The watched table of the name %(name)s, which may be gone, and the triggers that log it.
-SELECT t.relation::oid AS oid, t.id, t.schema_name AS schema, t.table_name AS name, t.shadow,
+-- The watched table of the name %(name)s, and the triggers that log it. One that is gone, or that nothing has the name of by
+-- now, goes by the name under which it was watched; `many` tables may have that without its schema.
+SELECT count(*) OVER () AS many, t.relation::oid AS oid, t.id, t.schema_name AS schema, t.table_name AS name, t.shadow,
        (SELECT array_agg(ARRAY[n.nspname::text, c.relname::text, g.tgname::text])
         FROM pg_trigger g
         JOIN pg_class c ON c.oid = g.tgrelid
@@ -11,6 +12,7 @@ FROM stepwell_log.tables t
 WHERE t.relation = to_regclass(%(name)s)
    OR (%(name)s IN (t.table_name, t.schema_name || '.' || t.table_name, format('%%I', t.table_name),
                     format('%%I.%%I', t.schema_name, t.table_name))
+       AND (to_regclass(%(name)s) IS NULL OR NOT EXISTS (SELECT FROM pg_class WHERE oid = t.relation::oid))
        AND NOT EXISTS (SELECT FROM stepwell_log.tables other WHERE other.relation = to_regclass(%(name)s)))
 ORDER BY t.id
 LIMIT 1

@@ -227,3 +227,17 @@ def test_the_draft_is_all_that_it_takes_and_does_nothing(owner: Connection) -> N
     again = Draft(owner)
     assert draft(again, "t").again is True
     assert watch(owner, "t").again is True
+
+
+def test_a_name_takes_out_no_table_of_another_schema_that_has_it_too(owner: Connection) -> None:
+    owner.execute("CREATE SCHEMA a; CREATE SCHEMA b; CREATE TABLE a.t (id int PRIMARY KEY)")
+    owner.execute("CREATE TABLE b.t (id int PRIMARY KEY); CREATE TABLE t (id int PRIMARY KEY)")
+    watch(owner, "a.t")
+    with pytest.raises(NotFoundError, match="t is not watched"):
+        unwatch(owner, "t")
+    watch(owner, "b.t")
+    owner.execute("DROP TABLE t, b.t; DROP TABLE a.t")
+    with pytest.raises(DatabaseError, match="several tables were watched as t: name it with its schema"):
+        unwatch(owner, "t")
+    assert unwatch(owner, "b.t") == ("b", "t")
+    assert unwatch(owner, "t") == ("a", "t")

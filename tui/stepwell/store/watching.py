@@ -74,6 +74,8 @@ def unwatch(connection: Connection[Any], name: str) -> tuple[str, str]:
         raise NotFoundError(f"{name!r} is not the name of a table: {said}") from problem
     if row is None:
         raise NotFoundError(f"{name} is not watched; stepwell watched lists the tables that are")
+    if row["many"] > 1:
+        raise DatabaseError(f"several tables were watched as {name}: name it with its schema")
     script = Script(connection)
     with _changing(script, row["schema"], row["name"]):
         making.take_out(script, row)
