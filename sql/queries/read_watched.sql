@@ -9,6 +9,7 @@ SELECT t.relation::oid AS oid, t.id, t.schema_name AS schema, t.table_name AS na
        coalesce(has_table_privilege(log.oid, 'SELECT'), false) AS log_readable,
        log.oid IS NOT NULL AS logged,
        coalesce((SELECT has_table_privilege(f.proowner, log.oid, 'INSERT')
+                        AND has_table_privilege(f.proowner, 'stepwell_log.losses', 'INSERT')
                  FROM pg_proc f WHERE f.pronamespace = 'stepwell_log'::regnamespace
                   AND f.proname = format('t%%s_capture', t.id)), false) AS writable,
        to_regclass(format('%%I.%%I', t.shadow, t.table_name)) IS NOT NULL AS viewed,
@@ -16,7 +17,9 @@ SELECT t.relation::oid AS oid, t.id, t.schema_name AS schema, t.table_name AS na
        (SELECT jsonb_agg(jsonb_build_array(pg_visible_in_snapshot(s.xid, given.snapshot), s.why, s.shape,
                                            to_char(s.at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI') || 'Z') ORDER BY s.id)
         FROM stepwell_log.shapes s WHERE s.relation = t.relation) AS shapes,
-       (SELECT min(l.why) FROM stepwell_log.losses l
+       -- What watching again makes good for (`core.verdicts.CHANGED`) counts least.
+       (SELECT coalesce(min(l.why) FILTER (WHERE l.why <> 'changed after it was watched'), min(l.why))
+        FROM stepwell_log.losses l
         WHERE l.relation = t.relation AND NOT pg_visible_in_snapshot(l.xid, given.snapshot)) AS lost
 FROM stepwell_log.tables t
 LEFT JOIN pg_class log ON log.relnamespace = 'stepwell_log'::regnamespace AND log.relname = 't' || t.id

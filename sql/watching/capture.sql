@@ -51,6 +51,9 @@ BEGIN
     IF who = '' THEN
         who := session_user;
     END IF;
+    IF image IS NOT NULL THEN -- until the table is watched again, which takes it into columns
+        PERFORM stepwell_log.lose({watched}, {changed});
+    END IF;
     place := nextval('stepwell_log.position');
     written := set_config('stepwell.written', place::text, true);
     IF tg_op = 'INSERT' THEN

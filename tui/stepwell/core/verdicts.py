@@ -9,6 +9,8 @@ from stepwell.core.past import Certainty, Instant, Origin, Verdict
 
 Shape = Mapping[str, Any]
 """What `stepwell_log.shape` tells of a table."""
+CHANGED = "changed after it was watched"
+"""The loss of what was logged in a shape that the view does not know; watching again makes good for it."""
 AGE = 2**31
 """So many transactions later the xids in rows begin to repeat."""
 _LENGTH = re.compile(r'("(?:[^"]|"")*")|\([^()]*\)')
@@ -60,8 +62,6 @@ class State:
     viewed: bool
     pruned: bool
     lost: str | None
-    imaged: bool
-    """Whether rows were logged since as the table was not known to be."""
     system: int | None
     """The server that its log belongs to."""
 
@@ -115,14 +115,14 @@ def _unknown(state: State, instant: Instant | None, origin: Origin | None, clock
         return f"it is watched since {state.looks[0].at} only, after this step"
     if state.pruned:
         return "its log of then was pruned"
-    if state.lost is not None:
+    if state.lost not in (None, CHANGED):
         return f"history lost: {state.lost}"
     if retyped := _retyped(state):
         return f"column {', '.join(retyped)} has another type now; stepwell unwatch, then watch, begins anew"
     if missing := _missing(state):
         return f"column {', '.join(missing)} is gone; {again}"
-    if state.imaged:
-        return f"it was changed after it was watched; {again}"
+    if state.lost is not None:
+        return f"it was {state.lost}; {again}"
     return None
 
 

@@ -150,8 +150,6 @@ def _states(connection: Connection[Any], instant: Instant | None) -> list[tuple[
     snapshot = None if instant is None else instant.snapshot
     with connection.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(query("read_watched"), {"snapshot": snapshot}, prepare=False).fetchall()
-    readable = [row["id"] for row in rows if row["logged"] and row["log_readable"]]
-    imaged = _any(connection, readable, sql.SQL("image IS NOT NULL"))
     return [
         (
             row["id"],
@@ -167,7 +165,6 @@ def _states(connection: Connection[Any], instant: Instant | None) -> list[tuple[
                 viewed=row["viewed"],
                 pruned=row["pruned"],
                 lost=row["lost"],
-                imaged=row["id"] in imaged,
                 system=row["system"],
             ),
         )

@@ -6,6 +6,7 @@ from typing import LiteralString
 
 from psycopg import sql
 
+from stepwell.core.verdicts import CHANGED
 from stepwell.store.templates import template
 from stepwell.store.texts import equal
 from stepwell.store.watchable import Column, Watchable
@@ -135,9 +136,6 @@ def indexes(names: Names) -> list[sql.Composed]:
             sql.Identifier(prefix + "key"), names.log, key
         ),
         sql.SQL("CREATE INDEX {} ON {} (xid)").format(sql.Identifier(prefix + "xid"), names.log),
-        sql.SQL("CREATE INDEX {} ON {} (position) WHERE image IS NOT NULL").format(
-            sql.Identifier(prefix + "image"), names.log
-        ),
     ]
 
 
@@ -165,6 +163,7 @@ def capture(names: Names, log_oid: sql.Composable, position_oid: sql.Composable)
             "capture": names.capture,
             "pins": _pins(table),
             "watched": raw(f"{table.oid}::oid"),
+            "changed": sql.Literal(CHANGED),
             "many": raw(str(table.many)),
             "log": names.log,
             "position": position_oid,

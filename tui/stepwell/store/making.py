@@ -5,6 +5,7 @@ from typing import Any
 from psycopg import Connection, sql
 from psycopg.rows import dict_row
 
+from stepwell.core.verdicts import CHANGED
 from stepwell.store import capture
 from stepwell.store.capture import LOG, Names, raw
 from stepwell.store.queries import query
@@ -72,7 +73,17 @@ def take_images(script: Script, names: Names, known: Known) -> None:
         sql.SQL("{} = image[{}]::{}").format(capture.kept(column), raw(str(column.number)), raw(column.kept))
         for column in names.table.stored
     )
-    script.do(sql.SQL("UPDATE {} SET {}, image = NULL WHERE image IS NOT NULL").format(names.log, taken))
+    noted = {"oid": names.table.oid, "why": CHANGED}
+    script.do(
+        sql.SQL(
+            "UPDATE {} SET {}, image = NULL WHERE image IS NOT NULL AND xid >="
+            " (SELECT min(xid) FROM stepwell_log.losses WHERE relation = %(oid)s::oid::regclass AND why = %(why)s)"
+        ).format(names.log, taken),
+        noted,
+    )
+    script.do(
+        "DELETE FROM stepwell_log.losses WHERE relation = %(oid)s::oid::regclass AND why = %(why)s", noted
+    )
 
 
 def follow_names(script: Script, names: Names, known: Known) -> None:
