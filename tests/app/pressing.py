@@ -13,6 +13,7 @@ NAMES = {
     "%": "percent_sign", "!": "exclamation_mark", "[": "left_square_bracket", "]": "right_square_bracket",
     ":": "colon", "/": "slash", ".": "full_stop", ";": "semicolon", "'": "apostrophe", "<": "less_than_sign",
     ">": "greater_than_sign", "?": "question_mark", " ": "space", "@": "at", "+": "plus", "-": "minus",
+    "{": "left_curly_bracket", "}": "right_curly_bracket",
 }  # fmt: skip
 """What Textual calls the keys whose character is not their name."""
 CHARACTERS = {name: character for character, name in NAMES.items()}

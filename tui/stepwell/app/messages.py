@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 from textual.message import Message
 
+from stepwell.core.changed import ChangedSteps
 from stepwell.core.heads import Growth, Heads
 from stepwell.core.pages import Listing, Page, Start, Story
 from stepwell.core.past import Answer, StepChanges
@@ -42,6 +43,14 @@ class Changed(Message, bubble=False):
         super().__init__()
         self.world = world
         self.changes = changes
+
+
+class Written(Message):
+    """It is known during which steps of the run watched tables were written."""
+
+    def __init__(self, steps: ChangedSteps) -> None:
+        super().__init__()
+        self.steps = steps
 
 
 class Resolved(Message):

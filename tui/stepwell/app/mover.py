@@ -11,7 +11,7 @@ from uuid import UUID
 from textual.message import Message
 
 from stepwell.app.clipboard import copy_to_file
-from stepwell.app.messages import Changed, Found, Grown, Moved, Opened, Resolved
+from stepwell.app.messages import Changed, Found, Grown, Moved, Opened, Resolved, Written
 from stepwell.app.pane_text import is_stored_only, value_pieces
 from stepwell.app.panes.sight import sight_of
 from stepwell.app.present import dumps
@@ -83,6 +83,10 @@ class Mover:
             return Changed(world, self._replayer.changes(world.number))
         except StepwellError as problem:
             return Changed(world, str(problem))
+
+    def changed_steps(self) -> Written:
+        """Which steps changed watched tables. Raises DatabaseError."""
+        return Written(self._replayer.changed_steps())
 
     def copy(self, view: View, world: World) -> Resolved:
         """The value of the chosen pane, which is long, into a file. `cancel` ends that."""

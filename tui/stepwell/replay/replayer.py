@@ -8,6 +8,7 @@ from uuid import UUID
 
 import psycopg
 
+from stepwell.core.changed import ChangedSteps
 from stepwell.core.heads import Heads
 from stepwell.core.past import Answer, StepChanges
 from stepwell.core.search import first_appearances
@@ -21,6 +22,7 @@ from stepwell.replay.reports import replay_of
 from stepwell.replay.stretches import Stretches
 from stepwell.replay.tables import changes_of
 from stepwell.replay.values import display_all
+from stepwell.replay.written import read_changed_steps
 from stepwell.store import reading
 from stepwell.store.connect import Target
 from stepwell.store.heads import read_heads
@@ -138,6 +140,14 @@ class Replayer:
         cannot be read.
         """
         return changes_of(self._reader, self.run_id, number, self._clock, limit)
+
+    def changed_steps(self) -> ChangedSteps:
+        """The steps of the run during which watched tables were written, as far as that is known.
+
+        Rolled back before it returns. Raises NotFoundError where a step goes meanwhile, and DatabaseError where the
+        database cannot be read.
+        """
+        return self._read(lambda c: read_changed_steps(c, self.run_id))[0]
 
     def cancel(self) -> None:
         """Stop what is running, from another thread; the move or the statement then raises DatabaseError."""

@@ -6,6 +6,7 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
+from stepwell.core.changed import Between
 from stepwell.core.past import Instant, Origin
 from stepwell.core.world import Moment
 from stepwell.errors import NotFoundError
@@ -36,6 +37,14 @@ def read_instants(connection: psycopg.Connection, run_id: UUID, number: int) -> 
     known = ran is not None and None not in (ran["system_identifier"], ran["timeline"])
     origin = Origin(ran["system_identifier"], ran["timeline"]) if ran and known else None
     return Instants(_instant(row, "before"), _instant(row, "after"), row["finished"], origin)
+
+
+def read_between(connection: psycopg.Connection, run_id: UUID) -> list[Between]:
+    """The steps of a run that have an outcome and an instant of each side, in order. Raises what psycopg raises."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(query("read_all_instants"), {"run_id": run_id}).fetchall()
+    found = ((row["step_number"], _instant(row, "before"), _instant(row, "after")) for row in rows)
+    return [Between(number, before, after) for number, before, after in found if before and after]
 
 
 def _instant(row: DictRow, when: str) -> Instant | None:

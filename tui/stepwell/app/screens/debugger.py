@@ -11,6 +11,7 @@ from textual.binding import BindingType
 
 from stepwell.app import keys
 from stepwell.app.answers import answer, inner_view, toggle
+from stepwell.app.changing import CHANGES
 from stepwell.app.clipboard import copy_from, copy_shown
 from stepwell.app.commanding import run_command
 from stepwell.app.geometry import Pane
@@ -88,7 +89,9 @@ class DebuggerScreen(AskingScreen):
 
     def action_move(self, name: str) -> None:
         count = self.pending.take_count()
-        if self.view is not None:
+        if name in CHANGES:
+            self.to_change(CHANGES[name] * (count or 1))
+        elif self.view is not None:
             self.apply(MOVES[name](self.view.timeline, count))
 
     def action_choose(self, kind: str) -> None:

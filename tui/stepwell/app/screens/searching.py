@@ -10,8 +10,8 @@ from stepwell.app.messages import Found
 from stepwell.app.mover import Mover
 from stepwell.app.moving import agents_named, hits_in, search_hit
 from stepwell.app.present import count, size
-from stepwell.app.screens.changes import ChangesScreen
 from stepwell.app.screens.replaying import Start
+from stepwell.app.screens.stopping import StoppingScreen
 from stepwell.app.view import View
 from stepwell.app.widgets.lines import Lines
 from stepwell.core.moves import Move
@@ -21,7 +21,7 @@ from stepwell.store.connect import Target
 LAYING_OUT = "laying out … "
 
 
-class SearchingScreen(ChangesScreen):
+class SearchingScreen(StoppingScreen):
     """Goes to hits, looks for each in the panes, and tells of what takes long on the event loop."""
 
     def __init__(self, target: Target, start: Start, memory: Memory, mover: Mover | None = None) -> None:
