@@ -1,6 +1,7 @@
 """`stepwell watch`, `unwatch` and `watched`: a line a table, and a status that tells whether all went well."""
 
 import json
+import shlex
 from collections.abc import Iterator
 
 import psycopg
@@ -89,17 +90,53 @@ def test_a_role_that_may_not_read_the_table_may_list_it(
     assert "unknown  this role may not read the table" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("shop")
-def test_a_table_is_taken_out_again(dsn: str, capsys: Capture) -> None:
+def test_a_table_is_taken_out_again(shop: Connection, dsn: str, capsys: Capture) -> None:
     stepwell(dsn, "watch", "orders")
+    shop.execute("INSERT INTO orders VALUES (1, 'a'), (2, 'b')")
     capsys.readouterr()
     assert stepwell(dsn, "unwatch", "bare", "orders", "--json") == 1
     bare, orders = objects(capsys)
     assert bare["error"] == "bare is not watched; stepwell watched lists the tables that are"
-    assert orders == {"table": "orders", "schema": "public", "name": "orders", "error": None}
+    assert orders == {"table": "orders", "schema": "public", "name": "orders", "entries": 2, "error": None}
     assert stepwell(dsn, "unwatch", "orders") == 1
     assert capsys.readouterr().err == "stepwell: orders is not watched: no table is\n"
     assert stepwell(dsn, "watched") == 1
+
+
+def test_what_goes_with_a_table_is_counted(shop: Connection, dsn: str, capsys: Capture) -> None:
+    stepwell(dsn, "watch", "orders")
+    assert stepwell(dsn, "unwatch", "orders") == 0
+    stepwell(dsn, "watch", "orders")
+    shop.execute("INSERT INTO orders VALUES (1, 'a')")
+    assert stepwell(dsn, "unwatch", "orders") == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if "any more" in line] == [
+        "public.orders is not watched any more; its log was empty; nothing of it is left",
+        "public.orders is not watched any more; 1 entry of its past went with it; nothing is left",
+    ]
+
+
+def test_a_table_is_taken_out_by_its_owner_and_who_is_not_is_told_whom_to_be(
+    shop: Connection, dsn: str, server: str, capsys: Capture
+) -> None:
+    stepwell(dsn, "watch", "orders")
+    shop.execute(
+        "DO $$ BEGIN CREATE ROLE stepwell_debugger NOLOGIN; EXCEPTION WHEN duplicate_object THEN END $$"
+    )
+    capsys.readouterr()
+    with login(server, dsn, "stepwell_debugger") as conninfo:
+        said = f"only its owner may take that out; run this as {shop.info.user}\n"
+        assert stepwell(conninfo, "unwatch", "orders") == 2
+        assert capsys.readouterr().err == f"stepwell: public.orders stays watched: {said}"
+        shop.execute("DROP TABLE orders")
+        assert stepwell(conninfo, "unwatch", "orders") == 2
+        assert capsys.readouterr().err.endswith(said)
+
+
+def test_names_in_commands_can_be_pasted(shop: Connection, dsn: str, capsys: Capture) -> None:
+    shop.execute('CREATE TABLE "It\'s $odd!" (id int PRIMARY KEY)')
+    stepwell(dsn, "watch", '"It\'s $odd!"')
+    _, *words = shlex.split(capsys.readouterr().out.partition("; out: ")[2])
+    assert stepwell(dsn, *words) == 0
 
 
 def test_a_dry_run_prints_the_sql_and_changes_nothing(shop: Connection, dsn: str, capsys: Capture) -> None:

@@ -6,6 +6,7 @@ from contextlib import closing
 
 from stepwell.commands.output import emit, line, note
 from stepwell.commands.session import target_of
+from stepwell.core.names import command_name
 from stepwell.errors import StepwellError
 from stepwell.store import watching
 from stepwell.store.connect import connect
@@ -103,14 +104,14 @@ def _tell(
             )
             print("\n".join(texts))
         else:
-            line(_words(name, done.again))
+            line(_words(done))
         for told in done.notes:
             note(f"{name}: {told}")
 
 
-def _words(name: str, again: bool) -> str:
-    if again:
+def _words(done: Watched) -> str:
+    name = f"{done.schema}.{done.name}"
+    if done.again:
         return f"{name} is watched again, as it is now; its past goes on"
-    return (
-        f"{name} is watched from now on; a row written costs about 0.1 ms more; out: stepwell unwatch {name}"
-    )
+    out = f"stepwell unwatch {command_name(done.schema, done.name)}"
+    return f"{name} is watched from now on; a row written costs about 0.1 ms more; out: {out}"

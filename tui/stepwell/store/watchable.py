@@ -96,8 +96,9 @@ def read_watchable(connection: Connection[Any], name: str) -> Watchable:
     return found
 
 
-_KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence", "i": "an index",
-          "I": "an index", "c": "a type", "t": "a TOAST table"}  # fmt: skip
+_READS = "; watch the tables that it reads"
+_KINDS = {"v": f"a view{_READS}", "m": f"a materialized view{_READS}", "f": "a foreign table, whose rows are elsewhere",
+          "S": "a sequence", "i": "an index", "I": "an index", "c": "a type", "t": "a TOAST table"}  # fmt: skip
 
 
 def _refusal(row: dict[str, Any]) -> str | None:
@@ -105,7 +106,7 @@ def _refusal(row: dict[str, Any]) -> str | None:
     if row["is_system"]:
         return "it belongs to Postgres or to Stepwell itself"
     if row["kind"] not in ("r", "p"):
-        return f"it is {_KINDS.get(row['kind'], 'no table')}; watch the tables that it reads"
+        return f"it is {_KINDS.get(row['kind'], 'no table')}"
     if row["is_partition"]:
         return f"it is a partition; watch the whole: {row['root']}"
     if row["persistence"] != "p":

@@ -12,10 +12,8 @@ from stepwell.store.asof import survey
 from stepwell.store.bounded import glance
 from stepwell.store.capture import LOG
 from stepwell.store.queries import query
-from stepwell.store.watching import is_installed
+from stepwell.store.watching import COUNTED_BYTES, is_installed
 
-COUNTED_BYTES = 8 << 20
-"""The rows of a log up to this size are counted; of a larger one the server's own estimate is told."""
 TELLING = timedelta(hours=1)
 """How long a log must have been counted until it tells what a day adds."""
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import Connection, sql
 from psycopg.rows import dict_row
 
+from stepwell.core.names import command_name, sql_name
 from stepwell.errors import DatabaseError, NotFoundError
 from stepwell.store import capture, making
 from stepwell.store.capture import LOG, SHADOW, Names
@@ -26,6 +27,8 @@ from stepwell.store.queries import query, sql_folder
 from stepwell.store.scripts import Draft, Script
 from stepwell.store.watchable import NO_NAME, Watchable, read_watchable
 
+COUNTED_BYTES = 8 << 20
+"""The rows of a log up to this size are counted; of a larger one the server's own estimate is told."""
 LOCK_TIMEOUT_MS = 1000
 """How long the triggers are waited for: whoever writes the table waits behind."""
 ADVISORY = 7_305_021
@@ -44,6 +47,17 @@ class Watched:
     """What the owner should know, each in one line."""
 
 
+class Unwatched(NamedTuple):
+    """A table that is watched no more, by the name that it had, and what has gone with it."""
+
+    schema: str
+    name: str
+    entries: int
+    """Of its log."""
+    counted: bool
+    """Whether that is exact, or what the server thinks."""
+
+
 def watch(connection: Connection[Any], name: str) -> Watched:
     """Have every change of the table `name` logged from now on; again after an ALTER TABLE, which it then follows.
 
@@ -58,17 +72,17 @@ def draft(script: Draft, name: str) -> Watched:
     return _watch(script, name)
 
 
-def unwatch(connection: Connection[Any], name: str) -> tuple[str, str]:
-    """Take out all that `watch` has made for a table, its log too; schema and name of it.
+def unwatch(connection: Connection[Any], name: str) -> Unwatched:
+    """Take out all that `watch` has made for a table, its log too.
 
     With the last table goes what all of them share. Also for a table that is gone, by the name that it had.
-    Raises NotFoundError where it is not watched, DatabaseError.
+    Raises NotFoundError where it is not watched, DatabaseError with the reason and the remedy.
     """
     if not is_installed(connection):
         raise NotFoundError(f"{name} is not watched: no table is")
     try:
         with connection.cursor(row_factory=dict_row) as cursor:
-            row = cursor.execute(query("find_watched"), {"name": name}).fetchone()
+            row = cursor.execute(query("find_watched"), {"name": name, "small": COUNTED_BYTES}).fetchone()
     except NO_NAME as problem:
         said = problem.diag.message_primary
         raise NotFoundError(f"{name!r} is not the name of a table: {said}") from problem
@@ -76,11 +90,27 @@ def unwatch(connection: Connection[Any], name: str) -> tuple[str, str]:
         raise NotFoundError(f"{name} is not watched; stepwell watched lists the tables that are")
     if row["many"] > 1:
         raise DatabaseError(f"several tables were watched as {name}: name it with its schema")
+    if not row["owned"]:
+        what = sql_name(row["schema"], row["name"])
+        raise DatabaseError(
+            f"{what} stays watched: only its owner may take that out; run this as {row['owner']}"
+        )
     script = Script(connection)
     with _changing(script, row["schema"], row["name"]):
+        entries = _entries(connection, row)
         making.take_out(script, row)
         making.clear(script, row["shadow"])
-    return row["schema"], row["name"]
+    return Unwatched(row["schema"], row["name"], entries, row["countable"])
+
+
+def _entries(connection: Connection[Any], row: dict[str, Any]) -> int:
+    """Counted where the log is small, else what the server thinks."""
+    if not row["countable"]:
+        return int(row["entries"])
+    log = sql.Identifier(LOG, f"t{row['id']}")
+    found = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(log)).fetchone()
+    assert found is not None
+    return int(found[0])
 
 
 def is_installed(connection: Connection[Any]) -> bool:
@@ -199,9 +229,10 @@ def _changed_type(known: dict[str, Any], table: Watchable) -> str:
     what = (
         f"column {', '.join(other)} has another type than in its log" if other else "its key is another one"
     )
+    name = command_name(table.schema, table.name)
     return (
         f"{table.schema}.{table.name} is still watched as it was: {what}, so its past has ended;"
-        f" begin anew: stepwell unwatch, then stepwell watch"
+        f" begin anew: stepwell unwatch {name}, then stepwell watch {name}"
     )
 
 
