@@ -225,38 +225,23 @@ def past(names: Names, first: Collection[int] | None = None) -> sql.Composed:
     setting = raw("current_setting('stepwell.snapshot')::pg_snapshot")
     mode = raw(f"current_setting('stepwell.t{names.id}', true)")
     own = sql.SQL("(SELECT nullif(current_setting('stepwell.own', true), '')::xid8)")
-    live, u = sql.Identifier(ALIAS), raw("u")
+    u = raw("u")
 
     def returned(column: Column) -> sql.Composable:
         return sql.SQL("{} {}").format(sql.Identifier(column.name), raw(column.kept))
-
-    def lived(column: Column) -> sql.Composable:
-        value = _as_kept(live, column)
-        if column.native and column.declared != column.type:
-            value = sql.SQL("{}::{}").format(value, raw(column.type))
-        return sql.SQL("{} AS {}").format(value, sql.Identifier(column.name))
 
     def same(entry: sql.Composable, other: Callable[[Column], sql.Composable]) -> sql.Composed:
         return _each(
             key, lambda column: equal(sql.SQL("{}.{}").format(entry, kept(column)), other(column)), " AND "
         )
 
-    def given(column: Column) -> sql.Composable:
-        value = sql.SQL("{}.{}").format(u, sql.Identifier(column.name))
-        if first is None or column.number in first:
-            return value
-        later = raw(
-            f"(SELECT coalesce(strpos(current_setting('stepwell.t{names.id}_later', true), ',{column.number},'), 0))"
-        )
-        return sql.SQL("CASE WHEN {} = 0 THEN {} END").format(later, value)
-
     return template(
         "past",
         {
             "past": names.past,
             "result": _each(table.columns, returned),
-            "names": _each(table.columns, given),
-            "live": _each(table.columns, lived),
+            "names": _each(table.columns, lambda c: _shown(names, c, is_first=first is None or c.number in first)),
+            "live": _each(table.columns, _lived),
             "table": names.relation,
             "dead": _each(table.columns, lambda c: sql.SQL("l.{}").format(
                 kept(c) if c.computed is None else sql.Identifier(f"v{c.number}"))),
@@ -276,6 +261,23 @@ def past(names: Names, first: Collection[int] | None = None) -> sql.Composed:
             "until": sql.SQL("(SELECT nullif(current_setting('stepwell.position', true), '')::bigint)"),
         },
     )  # fmt: skip
+
+
+def _lived(column: Column) -> sql.Composed:
+    """The value of a row that is there now."""
+    value = _as_kept(sql.Identifier(ALIAS), column)
+    if column.native and column.declared != column.type:
+        value = sql.SQL("{}::{}").format(value, raw(column.type))
+    return sql.SQL("{} AS {}").format(value, sql.Identifier(column.name))
+
+
+def _shown(names: Names, column: Column, *, is_first: bool) -> sql.Composed:
+    """The value as it is told; of a column that came later none, as of a time before that."""
+    value = sql.SQL("u.{}").format(sql.Identifier(column.name))
+    if is_first:
+        return value
+    later = f"(SELECT coalesce(strpos(current_setting('stepwell.t{names.id}_later', true), ',{column.number},'), 0))"
+    return sql.SQL("CASE WHEN {} = 0 THEN {} END").format(raw(later), value)
 
 
 def _log_rows(names: Names) -> sql.Composable:
