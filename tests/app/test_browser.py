@@ -207,6 +207,50 @@ def test_a_key_of_several_columns_and_a_dropped_table(schema_dsn: str) -> None:
     assert "> orders" in "\n".join(lines)
 
 
+def test_entered_again_the_list_is_as_it_is_now_and_no_doubt_passes_for_unchanged(schema_dsn: str) -> None:
+    watched.fill(schema_dsn)
+
+    async def act(browsing: Browsing) -> None:
+        assert browsing.lines[3] == "  stock   unchanged  exact"
+        with psycopg.connect(schema_dsn, autocommit=True) as connection:
+            connection.execute('ALTER TABLE stock DISABLE TRIGGER "!stepwell"')
+        await browsing.press("<enter>q")
+        assert browsing.lines[3].startswith("  stock   no change is seen  uncertain: a trigger")
+        with psycopg.connect(schema_dsn, autocommit=True) as connection:
+            connection.execute("DROP TABLE stock")
+        await browsing.debugging.press("q")
+        await browsing.debugging.send("T")
+        await browsing.debugging.until(lambda: isinstance(browsing.debugging.app.screen, BrowserScreen))
+        await browsing.press("")
+        assert browsing.lines[3] == "  stock   not known  unknown: the table was dropped"
+
+    browse(schema_dsn, 1, act)
+
+
+ROLE = "stepwell_test_viewer"
+
+
+def test_who_may_not_read_a_table_is_told_whole_what_would_help(schema_dsn: str) -> None:
+    """The schema first, then the table in it; on a narrow screen in several lines."""
+    watched.fill(schema_dsn)
+    with psycopg.connect(schema_dsn, autocommit=True) as owner:
+        owner.execute("CREATE SCHEMA shop; CREATE TABLE shop.hold (id int PRIMARY KEY)")
+        watch(owner, "shop.hold")
+        owner.execute(f"CREATE ROLE {ROLE} LOGIN PASSWORD 'it'")
+        owner.execute(f"GRANT SELECT ON agent_runs, agent_steps TO {ROLE}")
+        try:
+            theirs = psycopg.conninfo.make_conninfo(schema_dsn, user=ROLE, password="it")
+            denied = "! this role may not read shop.hold: GRANT"
+            lines = seen(theirs, SYNC, "jj<enter>")
+            assert " ".join(lines[-3:-1]) == f"{denied} USAGE ON SCHEMA shop TO {ROLE}"
+            owner.execute(f"GRANT USAGE ON SCHEMA shop TO {ROLE}")
+            lines = seen(theirs, SYNC, "jj<enter>", size=(60, 15))
+            assert " ".join(lines[-3:-1]) == f"{denied} SELECT ON shop.hold TO {ROLE}"
+            assert "> shop.hold" in "\n".join(lines)
+        finally:
+            owner.execute(f"DROP OWNED BY {ROLE}; DROP ROLE {ROLE}")
+
+
 def test_the_way_back_leads_through_rows_and_list_to_the_run(watched_dsn: str) -> None:
     async def act(browsing: Browsing) -> None:
         await browsing.press("<enter><enter>")

@@ -9,8 +9,11 @@ import pytest
 from stepwell.app.geometry import Pane
 from stepwell.app.messages import Changed
 from stepwell.app.mover import Mover
+from stepwell.app.panes.tables import changes_document, changes_label
+from stepwell.app.present import plain_text
 from stepwell.core import moves
-from stepwell.core.world import World
+from stepwell.core.past import Certainty, Instant, StepChanges, Table, TableChanges, Verdict
+from stepwell.core.world import Replay, World
 from stepwell.store.connect import resolve
 from tests.app import watched
 from tests.app.recorded import LOOPING
@@ -99,17 +102,60 @@ def test_without_a_watched_table_it_says_how_to_watch_one(recorded_dsn: str) -> 
     assert "stepwell watch TABLE" in " ".join(text.split())
 
 
-def test_what_is_not_exact_stands_above(schema_dsn: str) -> None:
+def test_what_is_not_exact_stands_below_what_changed_and_in_the_title(schema_dsn: str) -> None:
     watched.fill(schema_dsn)
     with psycopg.connect(schema_dsn, autocommit=True) as connection:
         connection.execute("DROP TABLE orders")
         connection.execute('ALTER TABLE stock DISABLE TRIGGER "!stepwell"')
-    heading, text = shown(schema_dsn, REFUND, size=(120, 40))
-    assert "1 row between" in heading
-    lines = text.splitlines()
-    assert lines[0] == "orders unknown: the table was dropped"
-    assert lines[1].startswith("stock uncertain: ")
-    assert any(line.startswith("  stock lamp  held 3 -> 4") for line in lines)
+    heading, text = shown(schema_dsn, REFUND)
+    assert heading.startswith("[TABLES] 1 row, 2 tables not exact -")
+    first, second, *_ = text.splitlines()
+    assert first.startswith("  stock lamp ")
+    assert second == "    held 3 -> 4"
+    lines = shown(schema_dsn, REFUND, size=(120, 40))[1].splitlines()
+    assert lines[1] == "orders unknown: the table was dropped"
+    assert lines[2].startswith("stock uncertain: a trigger of Stepwell's on ")
+    heading, text = shown(schema_dsn, 1, size=(120, 40))
+    assert heading.startswith("[TABLES] no change seen, 2 not exact -")
+    assert "no change is seen in stock, uncertain: a trigger" in text
+    assert "no row changed" not in text
+
+
+def test_of_tables_with_the_same_reason_it_is_told_once() -> None:
+    """And which have not changed is said of those alone of which it is known."""
+    unreadable = Verdict(Certainty.UNKNOWN, "this role may not read the table")
+    changes = of_tables(hold=unreadable, big=unreadable, orders=Verdict(Certainty.EXACT))
+    assert list(plain_text(changes_document(changes, 80))) == [
+        "shop.hold, shop.big unknown: this role may not read the table",
+        "no row changed in shop.orders",
+    ]
+    assert changes_label(changes) == "no change seen, 2 not known"
+    assert changes_label(of_tables(hold=unreadable)) == "not known at 5"
+
+
+def of_tables(**verdicts: Verdict) -> StepChanges:
+    """Of a step 5 that changed no row of them."""
+    instant, replay = Instant("9:9:"), Replay("SERIALIZABLE READ ONLY DEFERRABLE", 3.2, 0, 0, "number")
+    tables = [Table("shop", name, ("id",), ("id",), verdict) for name, verdict in verdicts.items()]
+    return StepChanges(5, tuple(TableChanges(table, ()) for table in tables), instant, instant, replay)
+
+
+@pytest.mark.parametrize("typed", ["17g", "tt", ":2<enter>"], ids=["g", "t", "address"])
+def test_looking_again_at_the_same_step_reads_again(schema_dsn: str, typed: str) -> None:
+    """Who has written it may have been rolled back since."""
+    watched.fill(schema_dsn)
+    typed = typed.replace("17", str(REFUND))
+
+    async def act(debugging: Debugging) -> None:
+        await debugging.press("t")
+        assert "[TABLES] 2 rows between" in debugging.heading(Pane.TABLES)
+        with psycopg.connect(schema_dsn, autocommit=True) as connection:
+            connection.execute("DROP TABLE stock")
+        await debugging.press(typed)
+        assert "[TABLES] 1 row, 1 table not known" in debugging.heading(Pane.TABLES)
+        assert "stock unknown: the table was dropped" in debugging.pane(Pane.TABLES)
+
+    debug(schema_dsn, WATCHED, act, step=REFUND)
 
 
 def test_the_same_key_brings_the_state_back(watched_dsn: str) -> None:

@@ -1,8 +1,12 @@
 """Rows of a watched table as of an instant, page by page by its key: no page takes longer than another."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
+import psycopg
 from psycopg import Connection, sql
 from psycopg.rows import dict_row
 
@@ -24,6 +28,8 @@ class Layout:
     """What rows are read from: the past of a table, or where that is unknown the table itself."""
 
     relation: sql.Identifier
+    name: tuple[str, str]
+    """Schema and name of the table."""
     columns: tuple[str, ...]
     types: tuple[str, ...]
     key: tuple[str, ...]
@@ -36,7 +42,8 @@ def read_layout(connection: Connection[Any], standing: Standing) -> Layout:
     table = standing.table
     known = table.verdict.certainty is not Certainty.UNKNOWN
     schema = standing.shadow if known else table.schema
-    with connection.cursor(row_factory=dict_row) as cursor:
+    right = _rights(connection, table.schema, table.name, "USAGE ON SCHEMA {schema}")
+    with connection.cursor(row_factory=dict_row) as cursor, right:
         parts = {"schema": schema, "name": table.name}
         found = cursor.execute(query("read_layout"), parts, prepare=False).fetchall()
     if not found:
@@ -49,6 +56,7 @@ def read_layout(connection: Connection[Any], standing: Standing) -> Layout:
         )
     return Layout(
         sql.Identifier(schema, table.name),
+        (table.schema, table.name),
         tuple(row["name"] for row in found),
         tuple(row["type"] for row in found),
         key,
@@ -57,7 +65,10 @@ def read_layout(connection: Connection[Any], standing: Standing) -> Layout:
 
 
 def read_page(connection: Connection[Any], layout: Layout, start: Start, limit: int) -> Rows:
-    """At most `limit` rows from a start on, the lowest key first. Raises what psycopg raises."""
+    """At most `limit` rows from a start on, the lowest key first.
+
+    Raises DatabaseError where this role may not read them, and what psycopg raises.
+    """
     statement = sql.SQL("SELECT {values} FROM {relation} AS p {where} ORDER BY {order} LIMIT {limit}").format(
         values=sql.SQL(", ").join(
             value if name in layout.key else shortened(value, CUT)
@@ -72,7 +83,7 @@ def read_page(connection: Connection[Any], layout: Layout, start: Start, limit: 
         ),
         limit=sql.Literal(limit + 1),
     )
-    found = read_texts(connection, statement)
+    found = _read(connection, layout, statement)
     rows = found[:limit]
     if start.backwards:
         rows.reverse()
@@ -80,7 +91,10 @@ def read_page(connection: Connection[Any], layout: Layout, start: Start, limit: 
 
 
 def read_row(connection: Connection[Any], layout: Layout, key: Texts, most: int = ROW_CUT) -> Rows:
-    """One row, of each value at most so many characters; none where it is not there. Raises what psycopg raises."""
+    """One row, of each value at most so many characters; none where it is not there.
+
+    Raises DatabaseError where this role may not read it, and what psycopg raises.
+    """
     statement = sql.SQL("SELECT {values} FROM {relation} AS p WHERE {same}").format(
         values=sql.SQL(", ").join(shortened(sql.Identifier("p", name), most) for name in layout.columns),
         relation=layout.relation,
@@ -89,7 +103,29 @@ def read_row(connection: Connection[Any], layout: Layout, key: Texts, most: int 
             for name, value in zip(layout.key, key, strict=True)
         ),
     )
-    return Rows(layout.columns, layout.types, tuple(read_texts(connection, statement)[:1]))
+    return Rows(layout.columns, layout.types, tuple(_read(connection, layout, statement)[:1]))
+
+
+def _read(connection: Connection[Any], layout: Layout, statement: sql.Composed) -> list[Texts]:
+    with _rights(connection, *layout.name, "SELECT ON {table}"):
+        return read_texts(connection, statement)
+
+
+@contextmanager
+def _rights(connection: Connection[Any], schema: str, name: str, lacks: str) -> Iterator[None]:
+    """Tell a role that may not read a table what it `lacks` then."""
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as problem:
+        table = _quoted(connection, schema, name)
+        right = lacks.format(table=table, schema=_quoted(connection, schema))
+        role = _quoted(connection, connection.info.user)
+        raise DatabaseError(f"this role may not read {table}: GRANT {right} TO {role}") from problem
+
+
+def _quoted(connection: Connection[Any], *names: str) -> str:
+    """With quotes only where they are needed."""
+    return re.sub(r'"([a-z_][a-z0-9_]*)"', r"\1", sql.Identifier(*names).as_string(connection))
 
 
 def _where(layout: Layout, start: Start) -> sql.Composable:

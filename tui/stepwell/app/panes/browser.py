@@ -7,7 +7,7 @@ from stepwell.app.browsed import Browsed
 from stepwell.app.panes.answer import replay_words, row_document
 from stepwell.app.panes.bars import READ_ONLY, ends, keys_line
 from stepwell.app.panes.heading import Position, where
-from stepwell.app.panes.tables import key_words, old_to_new, rows_words
+from stepwell.app.panes.tables import NO_CHANGE_SEEN, key_words, old_to_new, rows_words
 from stepwell.app.panes.verdicts import (
     NOT_WATCHED,
     is_exact,
@@ -17,6 +17,7 @@ from stepwell.app.panes.verdicts import (
     who_words,
 )
 from stepwell.app.present import (
+    ELLIPSIS,
     Document,
     Line,
     Role,
@@ -40,6 +41,7 @@ from stepwell.core.world import Replay
 NAME_CELLS = 32
 KEY_CELLS = 14
 WHY_ROWS = 2
+ERROR_ROWS = 4
 STORY_CELLS = 400
 """Cells of a value among the changes of a row."""
 LIST_KEYS = (("j/k", "table"), ("Enter", "its rows"), ("s", "SQL"), ("?", "keys"), ("q", "back"))
@@ -102,17 +104,20 @@ def _key_words(story: Story) -> str:
 
 
 def below_lines(view: BrowserView, width: int) -> list[Line]:
-    """Status and keys."""
+    """Status, which takes more than a row for what is wrong, and keys."""
     keys = ROW_KEYS if view.story else ROWS_KEYS if view.table else LIST_KEYS
-    return [_status(view, width), keys_line(width, keys)]
+    return [*_status(view, width), keys_line(width, keys)]
 
 
-def _status(view: BrowserView, width: int) -> Line:
+def _status(view: BrowserView, width: int) -> list[Line]:
     if view.error:
-        return (Span(fit(f"! {clean(view.error)}", width), Role.ERROR),)
+        words = list(wrap(f"! {clean(view.error)}", width))
+        if len(words) > ERROR_ROWS:
+            words[ERROR_ROWS - 1 :] = [words[ERROR_ROWS - 1].rstrip() + ELLIPSIS]
+        return [(Span(fit(piece, width), Role.ERROR),) for piece in words]
     if view.message or view.waiting:
-        return (Span(fit(clean(view.message) or "reading… Ctrl-C cancels", width)),)
-    return (Span(fit(replay_words(view.replay, width) if view.replay else "", width)),)
+        return [(Span(fit(clean(view.message) or "reading… Ctrl-C cancels", width)),)]
+    return [(Span(fit(replay_words(view.replay, width) if view.replay else "", width)),)]
 
 
 def listing_lines(listing: Listing, selected: int, width: int) -> list[Line]:
@@ -144,7 +149,9 @@ def _changed(listing: Listing, table: Table) -> str:
     found = next((each for each in listing.changes if _is_of(each, table)), None)
     if found is None or found.table.verdict.certainty is Certainty.UNKNOWN:
         return "not known"
-    return f"{rows_words(found.count, least=found.least)} changed" if found.count else "unchanged"
+    if found.count:
+        return f"{rows_words(found.count, least=found.least)} changed"
+    return "unchanged" if is_exact(found.table) else NO_CHANGE_SEEN
 
 
 def _is_of(changes: TableChanges, table: Table) -> bool:

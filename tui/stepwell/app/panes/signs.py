@@ -2,6 +2,18 @@
 
 from collections.abc import Mapping
 
+OF_TABLES: Mapping[str, str] = {
+    "exact": "these are the rows of that moment",
+    "uncertain": "something changed it that nobody can log",
+    "unknown": "cannot be told; rows shown are today's",
+    "1 -> 2": "the value before the step, and after it",
+    "+": "a row that was not there before the step",
+    "-": "a row that is gone after it",
+    "2+ rows": "at least 2: not all was looked at",
+    "this run": "by the recorded agent's connection",
+    "another: X": "by somebody else: application and process",
+    "by X": "whether that is the agent is not known",
+}
 SIGNS: Mapping[str, Mapping[str, str]] = {
     "Signs of a step": {
         "L T S": "a model call, a tool call, a change of the state; others by their initial",
@@ -33,6 +45,7 @@ SIGNS: Mapping[str, Mapping[str, str]] = {
         "1-7/307+": "there are more below that have not been laid out yet",
         "set @3": "step 3 gave it this value",
     },
+    "Signs of tables": OF_TABLES,
     "Signs at the bottom": {
         "17/318+ 5%": "the 17th of 318 steps so far; + while the run goes on",
         "after  asked": "the world when the step had finished, or when it began",

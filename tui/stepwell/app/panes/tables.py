@@ -26,7 +26,7 @@ from stepwell.app.present import (
     wrap_line,
 )
 from stepwell.app.view import View
-from stepwell.core.past import Certainty, RowChange, StepChanges, Table, TableChanges
+from stepwell.core.past import Certainty, RowChange, StepChanges, Table, TableChanges, Verdict
 from stepwell.core.world import Moment, World
 
 ALIKE = 8
@@ -34,7 +34,9 @@ ALIKE = 8
 LONGEST = 4_000
 """Characters of a value that are shown where it is not cut to its row."""
 NAMED = 6
-"""Tables without a change that are named."""
+"""Tables of which the same is told that are named."""
+NO_CHANGE_SEEN = "no change is seen"
+"""Of a table whose rows are uncertain: there may have been one."""
 NO_SNAPSHOT = "this step was recorded without a snapshot: what changed in the tables is not known"
 
 
@@ -63,13 +65,22 @@ def _doubt(view: View, world: World) -> str:
 
 
 def changes_label(changes: StepChanges) -> str:
-    """`3 rows between before and after 11`: what is worth most first, since few columns hold no more."""
-    unknown = all(table.table.verdict.certainty is Certainty.UNKNOWN for table in changes.tables)
-    if unknown or changes.before is None or changes.after is None:
+    """`3 rows between before and after 11`: what is worth most first, since few columns hold no more.
+
+    Where not all tables are exact, that takes the place of the instants: `2 rows, 3 tables not exact`.
+    """
+    doubts = [each.table.verdict.certainty for each in changes.tables if not is_exact(each.table)]
+    unknown = [certainty is Certainty.UNKNOWN for certainty in doubts]
+    if changes.before is None or changes.after is None or sum(unknown) == len(changes.tables):
         return f"not known at {changes.number}"
-    rows = sum(table.count for table in changes.tables)
-    words = rows_words(rows, least=any(table.least for table in changes.tables)) if rows else "unchanged"
-    return f"{words} between before and after {changes.number}"
+    rows = sum(each.count for each in changes.tables)
+    words = rows_words(rows, least=any(each.least for each in changes.tables))
+    if not doubts:
+        return f"{words if rows else 'unchanged'} between before and after {changes.number}"
+    number, worth = count(len(doubts)), "known" if all(unknown) else "exact"
+    if not rows:
+        return f"no change seen, {number} not {worth}"
+    return f"{words}, {number} table{'' if len(doubts) == 1 else 's'} not {worth}"
 
 
 def rows_words(number: int, *, least: bool) -> str:
@@ -78,7 +89,7 @@ def rows_words(number: int, *, least: bool) -> str:
 
 
 def changes_document(changes: StepChanges, width: int, *, full: bool = False, doubt: str = "") -> Document:
-    """Doubts first, then a row or a few for each changed row. `full`: no value is cut to its row."""
+    """A row or a few for each changed row, then doubts, then what is unchanged. `full`: no value is cut to its row."""
     if not changes.tables:
         return note(NOT_WATCHED, width)
     if doubt:
@@ -90,19 +101,25 @@ def changes_document(changes: StepChanges, width: int, *, full: bool = False, do
 
 def _changes(changes: StepChanges, width: int, full: bool) -> Iterator[Row]:
     for each in changes.tables:
-        if not is_exact(each.table):
-            for piece in wrap(f"{table_words(each.table)} {verdict_words(each.table)}", width):
-                yield (Span(piece, Role.ERROR),)
-    for each in changes.tables:
         yield from _of_table(each, width, full)
-    if quiet := [each.table for each in changes.tables if _is_quiet(each)]:
-        for piece in wrap(f"no row changed in {_named(quiet)}", width):
-            yield (Span(piece, Role.DIM),)
+    for words in _doubts(changes.tables):
+        yield from ((Span(piece, Role.ERROR),) for piece in wrap(words, width))
+    if quiet := [each.table for each in changes.tables if is_exact(each.table) and not each.count]:
+        yield from ((Span(piece, Role.DIM),) for piece in wrap(f"no row changed in {_named(quiet)}", width))
 
 
-def _is_quiet(changes: TableChanges) -> bool:
-    known = changes.table.verdict.certainty is not Certainty.UNKNOWN
-    return known and not changes.changes and not changes.more
+def _doubts(tables: Sequence[TableChanges]) -> Iterator[str]:
+    """`hold, big unknown: this role may not read the table`: why each is not exact, once for each reason."""
+    found: dict[tuple[Verdict, bool], list[Table]] = {}
+    for each in tables:
+        if not is_exact(each.table):
+            found.setdefault((each.table.verdict, each.count > 0), []).append(each.table)
+    for (verdict, is_changed), alike in found.items():
+        names, words = _named(alike), verdict_words(alike[0])
+        if is_changed or verdict.certainty is Certainty.UNKNOWN:
+            yield f"{names} {words}"
+        else:
+            yield f"{NO_CHANGE_SEEN} in {names}, {words}"
 
 
 def _named(tables: Sequence[Table]) -> str:

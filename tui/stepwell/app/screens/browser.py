@@ -12,6 +12,7 @@ from stepwell.app import keys
 from stepwell.app.browser import Browser
 from stepwell.app.clipboard import copy_from
 from stepwell.app.panes.browser import BrowserView, row_text
+from stepwell.app.panes.signs import OF_TABLES
 from stepwell.app.screens.browsing import BrowsingScreen
 from stepwell.app.screens.help import HelpScreen
 from stepwell.app.screens.sql import SCROLLS
@@ -94,7 +95,7 @@ class BrowserScreen(BrowsingScreen):
         self.app.push_screen(self._ask())
 
     def action_help(self) -> None:
-        self.app.push_screen(HelpScreen("tables", keys.BROWSER, {}))
+        self.app.push_screen(HelpScreen("tables", keys.BROWSER, {}, signs={"Signs of tables": OF_TABLES}))
 
     def action_cancel(self) -> None:
         if self.worker.busy:
@@ -114,5 +115,6 @@ class BrowserScreen(BrowsingScreen):
             self.forget()
             listing = self.view.listing
             self.show(table=None, replay=listing.replay if listing else None, message="", error="")
+            self.submit("list", self.browser.listing)  # what the tables are worth may have changed
         else:
             self.dismiss()

@@ -1,5 +1,6 @@
 """A screen of watched tables as of a step: what it shows, and the worker that reads it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from textual import on
@@ -19,6 +20,7 @@ from stepwell.app.panes.browser import (
     listing_lines,
     story_document,
 )
+from stepwell.app.present import Line
 from stepwell.app.result import HEADER_ROWS
 from stepwell.app.widgets.lines import Lines
 from stepwell.app.widgets.prompt import Prompt
@@ -119,13 +121,16 @@ class BrowsingScreen(Screen[None]):
     def show(self, **changes: object) -> None:
         """Show what is known now, with some of it changed; only rows that differ cost anything."""
         self.view = view = replace(self.view, **changes)  # type: ignore[arg-type]  # its own fields
-        above = self.query_one("#above", Lines)
-        height = len(above_lines(view, self.size.width))
-        if above.styles.height is None or above.styles.height.value != height:
-            above.styles.height = height
-        above.fill(lambda width, _: above_lines(view, width))
-        self.query_one("#below", Lines).fill(lambda width, _: below_lines(view, width))
+        self._show_around("#above", lambda width: above_lines(view, width))
+        self._show_around("#below", lambda width: below_lines(view, width))
         self._show_body()
+
+    def _show_around(self, name: str, lines_of: Callable[[int], list[Line]]) -> None:
+        """As many lines as there are for the width."""
+        part, height = self.query_one(name, Lines), len(lines_of(self.size.width))
+        if part.styles.height is None or part.styles.height.value != height:
+            part.styles.height = height
+        part.fill(lambda width, _: lines_of(width))
 
     def _show_body(self) -> None:
         view, body, browsed = self.view, self.body, self.browsed
@@ -153,7 +158,10 @@ class BrowsingScreen(Screen[None]):
     @on(TablesListed)
     def _listed(self, message: TablesListed) -> None:
         self._arrived(message)
-        self.show(listing=message.listing, replay=message.listing.replay, waiting=False)
+        view, listing = self.view, message.listing
+        at = max(0, min(view.selected, len(listing.tables) - 1))
+        replay = listing.replay if view.table is None else view.replay
+        self.show(listing=listing, selected=at, replay=replay, waiting=False)
 
     @on(Paged)
     def _paged(self, message: Paged) -> None:

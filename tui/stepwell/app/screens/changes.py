@@ -44,7 +44,12 @@ class ChangesScreen(ReplayingScreen):
         self.set_timer(PATIENCE, partial(self._show_reading, world))
 
     def apply(self, move: Move, *, follow: bool = False, mark: str = "") -> None:
-        """What is read for the step before gives way to the move, where it takes long."""
+        """What is read for the step before gives way to the move, where it takes long.
+
+        A move that ends where it began reads again: a table's verdict changes when who wrote it commits.
+        """
+        if self.view is not None and not self._job:
+            self.view, self._wanted = replace(self.view, changes_of=None), None
         super().apply(move, follow=follow, mark=mark)
         if self.view is not None and self.view.stale and self._job:
             self.worker.drop("tables")
