@@ -277,6 +277,14 @@ def test_the_keys_that_fit_are_shown_whole() -> None:
         assert line_text(keys_line(width)).split() == whole[: len(line_text(keys_line(width)).split())]
 
 
+def test_the_keys_that_matter_most_are_shown_everywhere() -> None:
+    for width in (60, 80, 120):
+        shown = line_text(keys_line(width))
+        assert all(key in shown for key in ("t tables", "s SQL", "? keys", "q out"))
+    assert all(key in line_text(keys_line(80)) for key in ("b break", ": goto", "/ find", "Tab pane"))
+    assert "T browse" in line_text(keys_line(120))
+
+
 @pytest.mark.parametrize(
     ("error", "name"),
     [

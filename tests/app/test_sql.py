@@ -339,6 +339,32 @@ def test_backslash_commands(shop: tuple[str, UUID]) -> None:
     asking(dsn, act, run=run, step=1)
 
 
+def test_above_is_told_what_is_shown_and_not_what_was_before_it(shop: tuple[str, UUID]) -> None:
+    dsn, run = shop
+    place = f"as of {run.hex[:4]}:1 after:"
+
+    async def act(sql: Asking) -> None:
+        read = f"{place} orders exact"
+        assert sql.lines[1] == f"{place} 1 watched table, exact"
+        await sql.run("select id, status as what from orders")
+        assert sql.lines[1] == read
+        for typed, wanted in (
+            (r"\d", "1 watched table, exact"), (r"\d orders", "1 watched table, exact"),
+            ("select nothing", "nothing was read"), ("delete from orders", "nothing was read"),
+        ):  # fmt: skip
+            await sql.run(typed)
+            assert sql.lines[1] == f"{place} {wanted}"
+            assert "as what" not in "\n".join(sql.lines[:-4])
+        await sql.press("<tab>q")
+        assert sql.lines[1] == read
+        assert "as what" in sql.text
+        await sql.press("<tab>")
+        await sql.run("select 1")
+        assert sql.lines[1] == f"{place} no watched table is read"
+
+    asking(dsn, act, run=run, step=1)
+
+
 def test_what_is_pasted_is_text_and_not_too_much(recorded_dsn: str) -> None:
     async def act(sql: Asking) -> None:
         await sql.paste("select\x1b[2J\t1,\r\n2\u202e")
@@ -371,5 +397,6 @@ def test_it_fits_every_size(shop: tuple[str, UUID], size: tuple[int, int]) -> No
         await sql.paste("select\n1,\n2,\n3,\n4,\n5,\n6,\n7,\n8,\n9,\n10,\n11;")
         assert "11;" in sql.text
         assert sql.lines[-1].startswith("Enter run")
+        assert "Esc back" in sql.lines[-1]
 
     asking(dsn, act, run=run, step=1, size=size)

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.app.panes.answer import meaning_lines, refused_document, replay_words, tables_document
+from stepwell.app.panes.answer import (
+    meaning_lines,
+    refused_document,
+    replay_words,
+    tables_document,
+    watched_lines,
+)
 from stepwell.app.panes.grid import Grid, Place
 from stepwell.app.present import cells, line_cells, line_text, lines, plain_text
 from stepwell.app.present.spans import Role
@@ -61,11 +67,16 @@ def test_without_a_snapshot_everything_is_of_today() -> None:
     assert meaning(answer) == ["7f3a:11 after has no snapshot: today's rows; total() opaque"]
 
 
-def test_without_a_table_read_it_tells_how_many_are_watched() -> None:
-    tables = tuple(Table("public", f"t{n}", ("id",), ("id",), UNCERTAIN if n else EXACT) for n in range(3))
-    assert meaning(Answer(NONE, (), tables, REPLAY, Instant("1:1:"))) == [
-        "as of 7f3a:11 after: 3 watched tables, 2 not exact"
+def test_a_statement_that_reads_no_watched_table_says_so() -> None:
+    assert meaning(Answer(NONE, (), (), REPLAY, Instant("1:1:"))) == [
+        "as of 7f3a:11 after: no watched table is read"
     ]
+
+
+def test_without_a_statement_it_tells_how_many_tables_are_watched() -> None:
+    tables = tuple(Table("public", f"t{n}", ("id",), ("id",), UNCERTAIN if n else EXACT) for n in range(3))
+    (line,) = watched_lines(Answer(NONE, (), tables, REPLAY, Instant("1:1:")), "7f3a:11 after", 80)
+    assert line_text(line).rstrip() == "as of 7f3a:11 after: 3 watched tables, 2 not exact"
     shown = list(plain_text(tables_document(tables, 60)))
     assert shown[0] == "public.t0  exact"
     assert shown[1:3] == [

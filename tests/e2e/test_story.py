@@ -76,7 +76,7 @@ def test_the_row_that_another_program_changed_is_found_with_the_keyboard(shell: 
     shell.type("p", "p", "p")
     shell.wait_for("5/8 62% after", "status paid -> on hold", "another: warehouse-sync (")
     shell.type("s")
-    shell.wait_for("SQL")
+    shell.wait_for("SQL at", "watched tables, exact")
     shell.line("select status from orders where id = 8244")
     shell.wait_for("on hold", "exact")
     shell.type("Escape")

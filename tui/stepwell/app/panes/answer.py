@@ -41,13 +41,10 @@ def meaning_lines(answer: Answer, place: str, width: int, most: int) -> list[Lin
     """`as of 7f3a:11 after: stock uncertain: …; orders exact`: what is least certain first, in at most `most` rows."""
     known = answer.instant is not None
     items = [_seen(seen) for seen in sorted(answer.seen, key=_order) if known or seen.how != "today"]
-    if not known:
-        first = Span(f"{place} has no snapshot: today's rows", Role.ERROR)
-    elif items:
-        first = Span(f"as of {place}: ")
+    if known:
+        spans = [Span(f"as of {place}: {'' if items else 'no watched table is read'}")]
     else:
-        first = Span(f"as of {place}: {_watched(answer.tables)}")
-    spans = [first]
+        spans = [_without_snapshot(place)]
     for at, item in enumerate(items):
         spans += [Span("; ")] * (at > 0 or not known) + [item]
     lines = list(_filled(spans, width))
@@ -55,6 +52,17 @@ def meaning_lines(answer: Answer, place: str, width: int, most: int) -> list[Lin
         return lines
     *kept, last = lines[:most]
     return [*kept, (*next(wrap_line(last, max(1, width - 1))), Span(ELLIPSIS))]
+
+
+def watched_lines(answer: Answer, place: str, width: int) -> list[Line]:
+    """`as of 7f3a:11 after: 3 watched tables, 2 not exact`"""
+    if answer.instant is None:
+        return list(_filled([_without_snapshot(place)], width))[:1]
+    return [(Span(fit(f"as of {place}: {_watched(answer.tables)}", width)),)]
+
+
+def _without_snapshot(place: str) -> Span:
+    return Span(f"{place} has no snapshot: today's rows", Role.ERROR)
 
 
 def _order(seen: Seen) -> int:

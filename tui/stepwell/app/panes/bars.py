@@ -164,16 +164,18 @@ def ends(left: list[Span], right: list[Span], width: int) -> Line:
 
 
 KEYS = (
-    ("n/p", "step"), ("c/C", "continue"), ("b", "break"), (":", "go to"), ("/", "find"), ("Tab", "pane"),
-    ("z", "zoom"), ("d", "diff"), ("?", "keys"), ("q", "out"), ("a", "asked/after"), ("F", "follow"),
-    ("!", "error"), ("r/R", "lap"), ("y/Y", "copy"), ("v", "pager"),
+    ("n/p", "step"), ("c/C", "continue"), ("b", "break"), ("t", "tables"), ("s", "SQL"), ("?", "keys"), ("q", "out"),
+    (":", "goto"), ("/", "find"), ("Tab", "pane"), ("z", "zoom"), ("d", "diff"), ("T", "browse"),
+    ("a", "asked/after"), ("F", "follow"), ("!", "error"), ("r/R", "lap"), ("y/Y", "copy"), ("v", "pager"),
 )  # fmt: skip
+"""What is worth most first: where there are few columns the rest is left out."""
 
 
 def keys_of(view: View) -> Sequence[tuple[str, str]]:
-    """Those that lead out of what is shown say so."""
+    """Those that lead out of what is shown come first and say so."""
     leading = {key for key, shown in (("d", shows_diff(view)), ("z", view.zoomed)) if shown}
-    return [(key, "back" if key in leading else word) for key, word in KEYS]
+    back = [(key, "back") for key, _ in KEYS if key in leading]
+    return [*back, *((key, word) for key, word in KEYS if key not in leading)]
 
 
 def keys_line(width: int, keys: Sequence[tuple[str, str]] = KEYS) -> Line:

@@ -1,8 +1,9 @@
 """The SQL screen around its rows and its editor, as a function of a view. Pure."""
 
 from dataclasses import dataclass
+from typing import Literal
 
-from stepwell.app.panes.answer import meaning_lines, replay_words
+from stepwell.app.panes.answer import meaning_lines, replay_words, watched_lines
 from stepwell.app.panes.bars import READ_ONLY, ends, keys_line
 from stepwell.app.panes.heading import Position, where
 from stepwell.app.present import Line, Role, Span, cells, clean, clean_line, fit, wrap
@@ -16,13 +17,17 @@ CAUTION_ROWS = 2
 STATEMENT_CELLS = 8
 """Of the statement beside the number of its rows, at least."""
 TYPING_KEYS = (
-    ("Tab", "rows"), ("Up", "before"), ("PgDn", "scroll"), ("\\d", "tables"), ("\\?", "keys"), ("Esc", "back"),
+    ("Tab", "rows"), ("Esc", "back"), ("\\d", "tables"), ("\\?", "keys"), ("Up", "before"), ("PgDn", "scroll"),
     ("Ctrl-C", "cancel"), ("Ctrl-J", "new line"),
 )  # fmt: skip
 ROWS_KEYS = (
-    ("j/k", "row"), ("h/l", "column"), ("Enter", "whole row"), ("y/Y", "copy"), ("v", "pager"), ("Tab", "SQL"),
-    ("?", "keys"), ("q", "out"), ("g/G", "ends"), ("Space", "page"),
+    ("j/k", "row"), ("h/l", "column"), ("Enter", "whole row"), ("Tab", "SQL"), ("q", "out"), ("?", "keys"),
+    ("y/Y", "copy"), ("v", "pager"), ("g/G", "ends"), ("Space", "page"),
 )  # fmt: skip
+"""What is worth most first, as everywhere."""
+
+
+About = Literal["answer", "tables", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,8 @@ class SqlView:
     """Role and database: `agents@db1`."""
     answer: Answer | None = None
     """Of the last statement that was answered, also behind something else that is shown."""
+    about: About = "tables"
+    """What is shown: the answer, what is watched, or that there is none."""
     caution: str = ""
     """What this answer has to say about the role for the first time."""
     label: str = ""
@@ -57,9 +64,20 @@ def above_lines(view: SqlView, width: int, height: int) -> list[Line]:
     warning = list(wrap(f"! {clean(view.caution)}", width))[:CAUTION_ROWS] if view.caution else []
     return [
         title,
-        *meaning_lines(view.answer, view.place, width, most),
+        *_meaning(view, view.answer, width, most),
         *((Span(fit(words, width), Role.NEW),) for words in warning),
     ]
+
+
+def _meaning(view: SqlView, answer: Answer, width: int, most: int) -> list[Line]:
+    """Of what is shown now, not of what was before it."""
+    match view.about:
+        case "answer":
+            return meaning_lines(answer, view.place, width, most)
+        case "tables":
+            return watched_lines(answer, view.place, width)
+        case "nothing":
+            return [(Span(fit(f"as of {clean(view.place)}: nothing was read", width)),)]
 
 
 def rows_heading(view: SqlView, result: Result | None, position: Position, width: int) -> Line:

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from stepwell.app.asker import Asker
-from stepwell.app.panes.sql import SqlView, above_lines, below_lines, rows_heading, rule_line
+from stepwell.app.panes.sql import About, SqlView, above_lines, below_lines, rows_heading, rule_line
 from stepwell.app.present import Document
 from stepwell.app.result import HEADER_ROWS, Result
 from stepwell.app.sql_history import History
@@ -109,13 +109,15 @@ class ShowingScreen(Screen[None]):
     def show_result(self, result: Result) -> None:
         """Show rows."""
         self.result, self.document = result, None
-        self.show(label="")
+        self.show(label="", about="answer")
 
-    def show_document(self, label: str, document: Callable[[int], Document]) -> None:
+    def show_document(
+        self, label: str, document: Callable[[int], Document], about: About = "answer", **changes: object
+    ) -> None:
         """Show something else in their place, laid out for a width."""
         self.document = document
         self.rows.fill(lambda width, _: document(width))
-        self.show(label=label)
+        self.show(label=label, about=about, **changes)
 
     def show(self, **changes: object) -> None:
         """Make the changed view the one that counts, and paint it; only rows that differ cost anything."""

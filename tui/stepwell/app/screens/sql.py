@@ -1,8 +1,7 @@
 """SQL at a step: each statement runs in a fresh replay transaction, and what its rows mean stands above them."""
 
 import os
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -24,7 +23,8 @@ from stepwell.app.screens.showing import ShowingScreen
 from stepwell.app.sql_commands import COMMANDS, Meta, parse_meta, runs, table_named
 from stepwell.app.sql_history import History
 from stepwell.app.widgets.editor import LONGEST, Editor
-from stepwell.errors import UsageError
+from stepwell.core.past import Table
+from stepwell.errors import StatementError, UsageError
 
 LIMIT = 500
 """Rows that a statement gives at most, until there are to be more of them."""
@@ -91,10 +91,21 @@ class SqlScreen(ShowingScreen):
             case _ if answer is None:
                 raise UsageError("what is watched is not known yet")
             case Meta("d", ""):
-                self.show_document("watched tables", lambda width: tables_document(answer.tables, width))
+                self._show_tables(answer.tables, caution="")
             case Meta("d", name):
                 table = table_named(answer.tables, name)
-                self.show_document("columns", lambda width: columns_document(table, width))
+                self.show_document(
+                    "columns", lambda width: columns_document(table, width), "tables", caution=""
+                )
+
+    def _show_tables(self, tables: Sequence[Table], **changes: object) -> None:
+        self.show_document(
+            "watched tables", lambda width: tables_document(tables, width), "tables", **changes
+        )
+
+    def _show_problem(self, label: str, text: str, problem: StatementError) -> None:
+        """In place of the rows of another statement, which would pass for this one's."""
+        self.show_document(label, lambda width: refused_document(text, problem, width), "nothing", caution="")
 
     def _run(self, text: str, limit: int) -> None:
         self.history.add(text)
@@ -113,7 +124,7 @@ class SqlScreen(ShowingScreen):
                 self.editor.put("")
             self.show_result(Result(message.answer.rows, message.text))
         else:
-            self.show_document("watched tables", lambda width: tables_document(message.answer.tables, width))
+            self._show_tables(message.answer.tables)
         self.say()
 
     @on(Refused)
@@ -123,9 +134,7 @@ class SqlScreen(ShowingScreen):
         text, problem = message.text, message.problem
         if problem.position is not None and self.editor.text == text:
             self.editor.put(text, problem.position - 1)
-        if (answer := self.view.answer) is not None:
-            self.show(answer=replace(answer, seen=()), caution="")  # nothing was read
-        self.show_document("refused", lambda width: refused_document(text, problem, width))
+        self._show_problem("refused", text, problem)
         self.say("refused; it is still there to be mended")
 
     @on(Copied)
@@ -141,6 +150,8 @@ class SqlScreen(ShowingScreen):
             if message.text == "cancelled":
                 self.say("cancelled")
             else:
+                if message.job == "ask":
+                    self._show_problem("no answer", "", StatementError(message.text))
                 self.say(error=message.text)
 
     @on(Editor.Cut)
