@@ -15,9 +15,9 @@ def test_a_query_its_rows_and_one_that_is_cancelled(shell: Terminal) -> None:
     assert ":11 after" in opened[0]
     shell.line("select step_type, count(*) from agent_steps where step_number < 5 group by 1 order by 1")
     shown = shell.wait_for("ROWS- 3 rows", "rolled back")
-    assert shown[shown.index("  step_type     count") + 2].split() == ["state_update", "4"]
+    assert shown[shown.index("  step_type     count") + 2].split() == ["state_update", "5"]
     shell.type("Tab", "j", "Enter")
-    shell.wait_for("[ROWS] row 2 of 3", "step_type  state_update", "count      4")
+    shell.wait_for("[ROWS] row 2 of 3", "step_type  state_update", "count      5")
     shell.type("q", "Tab")
     shell.line("select pg_sleep(20)")
     shell.wait_for("running for 1 s… Ctrl-C cancels")
