@@ -9,8 +9,9 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from tests.commands.cases import stepwell
+from tests.store.rows import add_run, run_id
 from tests.store.test_roles import login
-from tests.store.watching import Connection
+from tests.store.watching import Connection, instant
 
 Capture = pytest.CaptureFixture[str]
 
@@ -87,7 +88,27 @@ def test_a_role_that_may_not_read_the_table_may_list_it(
     capsys.readouterr()
     with login(server, dsn, "stepwell_debugger") as conninfo:
         assert stepwell(make_conninfo(conninfo), "watched") == 0
-    assert "unknown  this role may not read the table" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "unknown  this role may not read the table" in out
+    assert err == (
+        "public.orders: GRANT SELECT ON public.orders to this role, then stepwell watch public.orders"
+        f" as {shop.info.user}\n"
+    )
+
+
+def test_since_when_a_pruned_table_is_told(schema_dsn: str, capsys: Capture) -> None:
+    with psycopg.connect(schema_dsn, autocommit=True) as owner:
+        owner.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+        stepwell(schema_dsn, "watch", "orders")
+        owner.execute("INSERT INTO orders VALUES (1); DELETE FROM orders")
+        add_run(schema_dsn, run_id(1), status="ok", snapshot=instant(owner).snapshot)
+        capsys.readouterr()
+        assert stepwell(schema_dsn, "prune") == 0
+        assert stepwell(schema_dsn, "watched") == 0
+        assert "exact  pruned; told since 2025-03-01 12:00Z" in capsys.readouterr().out
+        owner.execute("DELETE FROM agent_runs")
+    assert stepwell(schema_dsn, "watched") == 0
+    assert capsys.readouterr().out.rstrip().endswith("exact  pruned")
 
 
 def test_a_table_is_taken_out_again(shop: Connection, dsn: str, capsys: Capture) -> None:

@@ -20,7 +20,9 @@ from stepwell.core.past import Certainty, Verdict
 
 SERVER = ServerFacts("18.4", False, False, 0.1, 0.01, "UTC", 97, 5)
 ROLE = RoleFacts("alice", False, False, False, (), False, (), 0, 0, 0)
-WATCHED = WatchedFacts("shop.orders", Verdict(Certainty.EXACT), 7, 8192, None, False, True, ())
+WATCHED = WatchedFacts(
+    "shop", "orders", Verdict(Certainty.EXACT), 7, 8192, None, False, True, (), owner="ada", gone=False
+)
 TABLES = [TableFacts("agent_steps", True, True, False, 0), TableFacts("agent_runs", True, True, False, 0)]
 
 
@@ -113,10 +115,13 @@ def test_a_watched_table_that_is_not_whole_is_a_warning() -> None:
     assert (found.level, found.remedy) == (Level.WARN, "stepwell watch shop.orders")
     shut = Verdict(Certainty.UNKNOWN, "this role may not read its log")
     (found,) = doctor.on_watched(replace(WATCHED, now=shut))
-    assert found.remedy.startswith("GRANT SELECT on shop.orders, then")
+    assert found.remedy == "GRANT SELECT ON shop.orders to this role, then stepwell watch shop.orders as ada"
     told = Verdict(Certainty.UNKNOWN, "column a is gone; stepwell watch shop.orders")
     (found,) = doctor.on_watched(replace(WATCHED, now=told))
     assert found.remedy == ""
+    gone = Verdict(Certainty.UNKNOWN, "the table was dropped")
+    (found,) = doctor.on_watched(replace(WATCHED, name="Odd!", now=gone, as_writer=False, gone=True))
+    assert (found.level, found.remedy) == (Level.WARN, "stepwell unwatch 'shop.\"Odd!\"'")
 
 
 def test_whom_the_trigger_runs_as_and_who_may_not_read_both_is_told() -> None:

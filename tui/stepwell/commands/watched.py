@@ -38,7 +38,9 @@ with --json, one object a line:
   rows_a_day, bytes_a_day
                    what is logged in a day, or null
   certainty, why   "exact", "uncertain" or "unknown" as of now, and why
+  remedy           what can be done about it, or null
   pruned_to        the transaction before which the log has been pruned, or null
+  told_since       when the oldest run began of which all is told since; or null
 """
 
 
@@ -56,6 +58,9 @@ def run(args: argparse.Namespace) -> int:
     elif found:
         for text in table(COLUMNS, rows(found, datetime.now(UTC))):
             line(text)
+        for each in found:
+            if each.remedy:
+                note(f"{each.schema}.{each.name}: {each.remedy}")
     else:
         note("no table is watched here; stepwell watch TABLE")
     return 0 if found else 1
@@ -80,7 +85,8 @@ def _why(each: WatchedTable) -> Iterator[str]:
     if each.now.why:
         yield each.now.why
     if each.now.certainty is not Certainty.UNKNOWN and each.pruned_to is not None:
-        yield f"pruned to transaction {each.pruned_to}"
+        since = each.told_since and f"; told since {each.told_since.astimezone(UTC):%Y-%m-%d %H:%MZ}"
+        yield f"pruned{since or ''}"
 
 
 def as_json(each: WatchedTable) -> dict[str, object]:
@@ -95,5 +101,7 @@ def as_json(each: WatchedTable) -> dict[str, object]:
         "rows_a_day": each.rows_a_day,
         "bytes_a_day": each.bytes_a_day,
         **worth(each.now),
+        "remedy": each.remedy or None,
         "pruned_to": each.pruned_to,
+        "told_since": each.told_since,
     }

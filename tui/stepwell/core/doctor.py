@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from stepwell.core.names import command_name, sql_name
 from stepwell.core.past import Certainty, Verdict
 
 ROOM = 10
@@ -92,6 +93,7 @@ class RunFacts:
 class WatchedFacts:
     """A watched table, as of now."""
 
+    schema: str
     name: str
     now: Verdict
     rows: int
@@ -103,6 +105,9 @@ class WatchedFacts:
     """Whether it runs as the role that is for it."""
     unmatched: Sequence[str]
     """Roles that may read either the table or its log, and not both."""
+    owner: str | None
+    gone: bool
+    """Whether the table was dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,28 +227,40 @@ def on_runs(facts: RunFacts) -> Finding:
 
 def on_watched(facts: WatchedFacts) -> Iterator[Finding]:
     """One watched table."""
-    again = f"stepwell watch {facts.name}"
+    name = f"{facts.schema}.{facts.name}"
+    again = f"stepwell watch {command_name(facts.schema, facts.name)}"
     growth = f", about {_size(round(facts.bytes_a_day))} a day" if facts.bytes_a_day else ""
     log = f"log {facts.rows} rows, {_size(facts.bytes)}{growth}"
     if facts.now.certainty is Certainty.EXACT:
         why = f"; {facts.now.why}" if facts.now.why else ""
-        yield Finding(Level.OK, "watched", f"{facts.name}: captured whole{why}; {log}")
+        yield Finding(Level.OK, "watched", f"{name}: captured whole{why}; {log}")
     else:
-        remedy = "" if "stepwell" in facts.now.why else again
-        if "may not read" in facts.now.why:
-            remedy = f"GRANT SELECT on {facts.name}, then have its owner run {again}"
-        yield Finding(
-            Level.WARN, "watched", f"{facts.name}: {facts.now.certainty}: {facts.now.why}; {log}", remedy
-        )
+        helps = remedy(facts.now, facts.schema, facts.name, facts.owner, gone=facts.gone)
+        yield Finding(Level.WARN, "watched", f"{name}: {facts.now.certainty}: {facts.now.why}; {log}", helps)
+    if facts.gone:
+        return
     if facts.as_superuser:
-        text = f"{facts.name}: its trigger runs as a superuser"
+        text = f"{name}: its trigger runs as a superuser"
         yield Finding(Level.WARN, "watched", text, f"sql/roles.sql, then {again}")
     elif not facts.as_writer:
-        text = f"{facts.name}: its trigger does not run as stepwell_log_writer"
+        text = f"{name}: its trigger does not run as stepwell_log_writer"
         yield Finding(Level.NOTE, "watched", text, f"sql/roles.sql, then {again}")
     if facts.unmatched:
-        text = f"{facts.name}: {_names(facts.unmatched)} may read either the table or its log, and not both"
+        text = f"{name}: {_names(facts.unmatched)} may read either the table or its log, and not both"
         yield Finding(Level.WARN, "watched", text, again)
+
+
+def remedy(now: Verdict, schema: str, name: str, owner: str | None, *, gone: bool) -> str:
+    """What can be done about a watched table of which not all is captured; empty where `now` says it, or all is."""
+    command = command_name(schema, name)
+    if gone:
+        return f"stepwell unwatch {command}"
+    if "may not read" in now.why:
+        who = owner or "its owner"
+        return (
+            f"GRANT SELECT ON {sql_name(schema, name)} to this role, then stepwell watch {command} as {who}"
+        )
+    return "" if now.certainty is Certainty.EXACT or "; " in now.why else f"stepwell watch {command}"
 
 
 def on_bypasses(views: Sequence[str], functions: Sequence[str]) -> Iterator[Finding]:

@@ -7,13 +7,16 @@ from typing import Any
 from psycopg import Connection, sql
 from psycopg.rows import dict_row
 
+from stepwell.core.doctor import remedy
 from stepwell.core.past import Instant, Verdict
 from stepwell.store.asof import survey
 from stepwell.store.bounded import glance
 from stepwell.store.capture import LOG
 from stepwell.store.queries import query
+from stepwell.store.templates import template
 from stepwell.store.watching import COUNTED_BYTES, is_installed
 
+XID = sql.SQL("::xid8")
 TELLING = timedelta(hours=1)
 """How long a log must have been counted until it tells what a day adds."""
 
@@ -35,8 +38,19 @@ class WatchedTable:
     """As far as the server has counted; None where that is too short a time."""
     pruned_to: int | None
     """What transactions before this one have removed is no longer told."""
+    told_since: datetime | None
+    """When the oldest run began of which all is told; None where nothing was pruned, or that is not known."""
     now: Verdict
     """How far it is captured up to this moment."""
+    owner: str | None
+    """Of the table, or of its log where the table is gone; None where both are."""
+    gone: bool
+    """Whether the table was dropped."""
+
+    @property
+    def remedy(self) -> str:
+        """What can be done where not all of it is captured, and `now` does not say; empty for nothing."""
+        return remedy(self.now, self.schema, self.name, self.owner, gone=self.gone)
 
     @property
     def bytes_a_day(self) -> float | None:
@@ -77,5 +91,24 @@ def _table(connection: Connection[Any], row: dict[str, Any], now: Verdict) -> Wa
         bytes=row["bytes"] + row["index_bytes"],
         rows_a_day=row["added"] / (span / timedelta(days=1)) if span >= TELLING else None,
         pruned_to=None if row["pruned_to"] is None else int(row["pruned_to"]),
+        told_since=None if row["pruned_to"] is None else _told_since(connection, row["pruned_to"]),
         now=now,
+        owner=row["owner"],
+        gone=row["gone"],
     )
+
+
+def _told_since(connection: Connection[Any], pruned_to: str) -> datetime | None:
+    tables = connection.execute(query("find_run_tables"), prepare=False).fetchall()
+    asked = [
+        template("told", {"runs": sql.Identifier(schema, name), "pruned_to": sql.Literal(pruned_to) + XID})
+        for schema, name, readable in tables
+        if readable
+    ]
+    if not asked:
+        return None
+    statement = sql.SQL("SELECT min(since) FROM ({}) AS runs").format(sql.SQL(" UNION ALL ").join(asked))
+    row = connection.execute(statement, prepare=False).fetchone()
+    assert row is not None
+    since: datetime | None = row[0]
+    return since

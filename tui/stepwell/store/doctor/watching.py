@@ -22,7 +22,8 @@ def examine_watched(patient: Patient) -> Iterator[Finding]:
         if about is None:  # unwatched just now
             continue
         facts = WatchedFacts(
-            name=f"{table.schema}.{table.name}",
+            schema=table.schema,
+            name=table.name,
             now=table.now,
             rows=table.rows,
             bytes=table.bytes,
@@ -30,6 +31,8 @@ def examine_watched(patient: Patient) -> Iterator[Finding]:
             as_superuser=about["as_superuser"],
             as_writer=about["as_writer"],
             unmatched=about["unmatched"],
+            owner=table.owner,
+            gone=table.gone,
         )
         yield from doctor.on_watched(facts)
 
