@@ -8,7 +8,7 @@ _PLAIN = re.compile("[a-z_][a-z0-9_]*")
 
 def sql_name(schema: str, name: str) -> str:
     """`shop."Odd Name"`: with quotes where SQL needs them."""
-    return f"{_quoted(schema)}.{_quoted(name)}"
+    return f"{quoted(schema)}.{quoted(name)}"
 
 
 def command_name(schema: str, name: str) -> str:
@@ -16,5 +16,6 @@ def command_name(schema: str, name: str) -> str:
     return shlex.quote(sql_name(schema, name))
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """`shop`, `"Odd Name"`"""
     return name if _PLAIN.fullmatch(name) else '"{}"'.format(name.replace('"', '""'))

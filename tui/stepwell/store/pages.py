@@ -1,6 +1,5 @@
 """Rows of a watched table as of an instant, page by page by its key: no page takes longer than another."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ import psycopg
 from psycopg import Connection, sql
 from psycopg.rows import dict_row
 
+from stepwell.core.names import quoted, sql_name
 from stepwell.core.pages import Start
 from stepwell.core.past import Certainty, Rows
 from stepwell.errors import DatabaseError
@@ -117,15 +117,10 @@ def _rights(connection: Connection[Any], schema: str, name: str, lacks: str) -> 
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as problem:
-        table = _quoted(connection, schema, name)
-        right = lacks.format(table=table, schema=_quoted(connection, schema))
-        role = _quoted(connection, connection.info.user)
+        table = sql_name(schema, name)
+        right = lacks.format(table=table, schema=quoted(schema))
+        role = quoted(connection.info.user)
         raise DatabaseError(f"this role may not read {table}: GRANT {right} TO {role}") from problem
-
-
-def _quoted(connection: Connection[Any], *names: str) -> str:
-    """With quotes only where they are needed."""
-    return re.sub(r'"([a-z_][a-z0-9_]*)"', r"\1", sql.Identifier(*names).as_string(connection))
 
 
 def _where(layout: Layout, start: Start) -> sql.Composable:
