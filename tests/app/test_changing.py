@@ -74,6 +74,25 @@ def test_keys_that_come_before_the_answer_count(watched_dsn: str) -> None:
     debug(watched_dsn, WATCHED, act, step=1)
 
 
+def test_a_row_that_was_written_as_it_was_is_told_to_be_no_other(schema_dsn: str) -> None:
+    with (
+        stepwell.Recorder(schema_dsn) as recorder,
+        recorder.run() as run,
+        psycopg.connect(schema_dsn, autocommit=True) as agent,
+    ):
+        agent.execute("CREATE TABLE orders (id int PRIMARY KEY, note text)")
+        watch(agent, "orders")
+        for statement in ("SELECT 1", "INSERT INTO orders VALUES (1)", "UPDATE orders SET note = note"):
+            run.tool(agent.execute, statement)
+
+    async def act(debugging: Debugging) -> None:
+        for number, words in ((2, "change 1 of 2  "), (3, "change 2 of 2: written, but as it was before")):
+            await debugging.press("}")
+            assert (debugging.number, words in debugging.status) == (number, True)
+
+    debug(schema_dsn, run.run_id, act, step=1, size=(120, 24))
+
+
 class FailingMover(Mover):
     """Cannot tell the first time."""
 

@@ -8,7 +8,7 @@ from stepwell.app.panes.verdicts import NOT_WATCHED, table_words, verdict_words
 from stepwell.core import moves
 from stepwell.core.changed import ChangedSteps
 from stepwell.core.moves import Move
-from stepwell.core.past import Certainty
+from stepwell.core.past import Certainty, StepChanges
 from stepwell.core.timeline import Timeline
 from stepwell.core.world import Moment
 
@@ -40,6 +40,14 @@ def _to_the_end(timeline: Timeline, changed: ChangedSteps, *, forwards: bool) ->
         words += " so far; F follows"
     index = timeline.visible.shown[-1] if forwards else 0
     return moves.go_to_index(timeline, index, words if index == timeline.cursor else f"{words}; '' returns")
+
+
+def is_as_before(changes: StepChanges) -> bool:
+    """Whether each row of the watched tables is at the end of a step as it was at its beginning."""
+    return all(
+        table.count == 0 and table.table.verdict.certainty is not Certainty.UNKNOWN
+        for table in changes.tables
+    )
 
 
 def why_none(changed: ChangedSteps) -> str:

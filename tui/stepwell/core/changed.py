@@ -50,10 +50,14 @@ def parsed(snapshot: str) -> Snapshot:
     return Snapshot(int(end), tuple(map(int, running.split(","))) if running else ())
 
 
-def bounds(steps: Iterable[Between]) -> tuple[int, int]:
-    """From which transaction on, and below which, those lie that may have come between two instants of a step."""
-    found = [(xmin_of(step.before), int(step.after.snapshot.split(":")[1])) for step in steps]
-    return min((start for start, _ in found), default=0), max((end for _, end in found), default=0)
+def outermost(steps: Sequence[Between]) -> tuple[Between, Between]:
+    """The step that reaches back farthest, and the one that saw most; there must be one."""
+    return min(steps, key=lambda step: xmin_of(step.before)), max(steps, key=lambda step: end_of(step.after))
+
+
+def end_of(instant: Instant) -> int:
+    """No transaction from this one on was over."""
+    return int(instant.snapshot.split(":")[1])
 
 
 def changed_steps(

@@ -5,8 +5,9 @@ from uuid import UUID
 
 import psycopg
 
-from stepwell.core.changed import ChangedSteps, bounds, changed_steps, owns
+from stepwell.core.changed import ChangedSteps, changed_steps, end_of, outermost, owns
 from stepwell.core.past import Certainty, Instant, Table
+from stepwell.core.verdicts import xmin_of
 from stepwell.store.asof import survey
 from stepwell.store.instants import read_between, read_instants
 from stepwell.store.written import read_positions, read_writers
@@ -20,9 +21,8 @@ def read_changed_steps(connection: psycopg.Connection, run_id: UUID) -> ChangedS
     steps = read_between(connection, run_id)
     if not steps:
         return ChangedSteps((), survey(connection, None, None).tables, 0)
-    start, end = bounds(steps)
-    last = max(steps, key=lambda step: bounds([step])[1])
-    first = min(steps, key=lambda step: bounds([step])[0])
+    first, last = outermost(steps)
+    start, end = xmin_of(first.before), end_of(last.after)
     origin = read_instants(connection, run_id, last.number).origin
     # Not as of what the agent's own transaction saw, which has doubts of its own.
     found = survey(connection, Instant(last.after.snapshot), origin)

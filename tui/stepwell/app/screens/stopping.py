@@ -5,10 +5,10 @@ from dataclasses import replace
 from textual import on
 
 from stepwell.app.answers import toggle
-from stepwell.app.changing import change_move
+from stepwell.app.changing import change_move, is_as_before
 from stepwell.app.geometry import Pane
 from stepwell.app.memory import Memory
-from stepwell.app.messages import Failed, Grown, Written
+from stepwell.app.messages import Changed, Failed, Grown, Written
 from stepwell.app.mover import Mover
 from stepwell.app.screens.changes import ChangesScreen
 from stepwell.app.screens.replaying import Start
@@ -24,6 +24,8 @@ class StoppingScreen(ChangesScreen):
         self._changed_steps: ChangedSteps | None = None
         self._to_go: list[int] = []
         """How many changes on, or back, each key wants that was pressed before these steps were known."""
+        self._words = ""
+        """Which change it has stopped at."""
 
     def to_change(self, count: int) -> None:
         """To the step `count` changes on; back where it is negative."""
@@ -44,6 +46,7 @@ class StoppingScreen(ChangesScreen):
         move, is_change = change_move(view.timeline, changed, count)
         if is_change and not (view.tables and self.board.is_laid_out(Pane.TABLES)):
             self.view = toggle(replace(view, tables=False), "tables")
+        self._words = (move.message or "") if is_change else ""
         self.apply(move)
 
     @on(Written)
@@ -53,6 +56,15 @@ class StoppingScreen(ChangesScreen):
         wanted, self._to_go = self._to_go, []
         for count in wanted:
             self._to_change(message.steps, count)
+
+    @on(Changed)
+    def _shown(self, message: Changed) -> None:
+        """A row may have been written as it was, or what was written been taken back within the step."""
+        view, changes = self.view, message.changes
+        if view is None or view.world is not message.world or isinstance(changes, str):
+            return
+        if view.message and view.message == self._words and is_as_before(changes):
+            self.say(f"{self._words}: written, but as it was before")
 
     @on(Failed)
     def _not_written(self, message: Failed) -> None:
