@@ -18,8 +18,8 @@ A table that was dropped goes by the name that it had.
 
 exit status: 0 done, for all of them; 1 a table is not watched; 2 one is refused
 
-with --json, one object a table: {"table", "schema", "name", "entries", "error"};
-entries is how many its log had, of a large one about
+with --json, one object a table: {"table", "schema", "name", "entries",
+"error"}; entries is how many its log had, of a large one about
 """
 
 
