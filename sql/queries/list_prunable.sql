@@ -1,5 +1,5 @@
--- The runs that take_prunable.sql would take one after the other, oldest first and at most %(limit)s; how many there are
--- of them all, and with how many steps.
+-- The runs that take_prunable.sql would take one after the other, oldest first; how many there are, and with how many
+-- steps.
 SELECT run_id, name, status, coalesce(finished_at, heartbeat, started_at) AS seen,
        count(*) OVER () AS runs, sum(steps) OVER () AS steps
 FROM agent_runs AS r
@@ -23,4 +23,3 @@ WHERE CASE WHEN %(seconds)s::float8 IS NULL THEN status IN ('ok', 'failed') AND 
                     WHERE last.seen >= now() - make_interval(secs => %(seconds)s))
            ELSE false END
 ORDER BY started_at, run_id
-LIMIT %(limit)s::bigint

@@ -10,8 +10,10 @@ import time
 import psycopg
 import pytest
 
+from stepwell.store.watching import watch
 from tests.commands.cases import DIED, FAILED, WELL, fill, stepwell
 from tests.store.rows import NOON, run_id
+from tests.store.test_roles import grant_roles, login
 
 
 @pytest.fixture
@@ -40,6 +42,24 @@ def test_it_says_what_would_go_and_what_went(marked: str, capsys: pytest.Capture
     assert left(marked) == {DIED, WELL}
     assert stepwell(marked, "prune") == 0
     assert capsys.readouterr().out.endswith(": deleted nothing\n")
+
+
+def test_who_may_not_delete_is_told_beside_what_would_go(
+    marked: str, server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grant_roles(marked)
+    with psycopg.connect(marked, autocommit=True) as owner:
+        owner.execute('CREATE TABLE "My Stock" (id int PRIMARY KEY)')
+        watch(owner, '"My Stock"')
+    for role, lines in (("stepwell_debugger", 2), ("stepwell_pruner", 0)):
+        with login(server, marked, role) as conninfo:
+            assert stepwell(conninfo, "prune", "--dry-run") == 0
+            out, err = capsys.readouterr()
+            assert out.endswith(": would delete 1 run with 4 steps\n")
+            assert err.count("\n") == lines
+            if lines:
+                assert err.startswith("this role may not delete runs; that takes the role stepwell_pruner")
+                assert err.endswith("have its owner run stepwell watch 'public.\"My Stock\"' again\n")
 
 
 def test_an_age_takes_all_that_ended_or_died_before(marked: str, capsys: pytest.CaptureFixture[str]) -> None:

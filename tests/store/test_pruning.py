@@ -215,7 +215,7 @@ def test_who_may_not_delete_is_told_which_role_may(server: str, schema_dsn: str,
     grant_roles(schema_dsn)
     kept = run(schema_dsn, keep="")
     with login(server, schema_dsn, role) as dsn, connect(resolve(dsn)) as connection:
-        assert pruning.prunable(connection, limit=1)[0] == Pruned(1, 1)
+        assert pruning.prunable(connection)[0] == Pruned(1, 1)
         with pytest.raises(
             DatabaseError, match=r"^permission denied .*; deleting runs takes the role stepwell_pruner"
         ):

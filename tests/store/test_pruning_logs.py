@@ -182,6 +182,22 @@ def test_runs_of_another_schema_are_asked_too(shop: Connection, schema_dsn: str,
         list(prune_logs(connection))
 
 
+def test_what_would_go_is_what_goes_once_the_runs_are_deleted(shop: Connection, schema_dsn: str) -> None:
+    seen = history(shop, 9)
+    for number, day in ((1, 2), (2, 5)):
+        run_from(schema_dsn, number, seen[day][0])
+    with connect(resolve(schema_dsn)) as connection:
+        early = prunable_logs(connection)[0].entries
+        (would,) = prunable_logs(connection, [run_id(1)])
+        assert would.entries > early
+        shop.execute("CREATE SCHEMA other; CREATE TABLE other.agent_runs (LIKE public.agent_runs)")
+        shop.execute("INSERT INTO other.agent_runs SELECT * FROM agent_runs")
+        assert prunable_logs(connection, [run_id(1)])[0].entries == early
+        shop.execute("DROP TABLE other.agent_runs")
+        shop.execute("DELETE FROM agent_runs WHERE run_id = %s", [run_id(1)])
+        assert sum(log.entries for log in prune_logs(connection)) == would.entries
+
+
 def test_where_no_runs_tell_of_snapshots_all_stays(dsn: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("CREATE TABLE stock (id int PRIMARY KEY, n int)")

@@ -15,6 +15,7 @@ from stepwell.app.present.figures import age as age_of
 from stepwell.app.present.figures import count as figure
 from stepwell.commands.output import LONGEST, Column, emit, line, note, table
 from stepwell.commands.session import target_of
+from stepwell.core.names import command_name
 from stepwell.store import pruning, pruning_logs
 from stepwell.store.connect import Target, connect
 from stepwell.store.pruning import Prunable, Pruned
@@ -30,8 +31,7 @@ run that is alive, nor one of which nobody knows how it ended. At most 100 runs
 or 10,000 steps are deleted in one transaction; a longer run has one of its own.
 
 Then the logs of watched tables: what was removed from a table before the oldest
-run that is left began. Steps that ask for more read "pruned" from then on. With
---dry-run, what the runs that are there now would leave.
+run that is left began. Steps that ask for more read "pruned" from then on.
 
 exit status: 0 done, also where there was nothing to delete; 2 refused; 130
 interrupted with Ctrl-C. What was deleted before stays deleted.
@@ -82,13 +82,7 @@ def run(args: argparse.Namespace) -> int:
     target = target_of(args)
     with closing(connect(target)) as connection:
         if args.dry_run:
-            would, runs = pruning.prunable(
-                connection, args.older_than, limit=None if args.json else MOST_SHOWN
-            )
-            entries = sum(log.entries for log in pruning_logs.prunable_logs(connection))
-            if not args.json:
-                _list(runs, would.runs, args.older_than)
-            return _tell(args, target, Gone(would, entries), runs)
+            return _dry_run(args, target, connection)
         gone = Gone()
         try:
             _prune(connection, args.older_than, gone)
@@ -101,11 +95,29 @@ def run(args: argparse.Namespace) -> int:
         status = _tell(args, target, gone)
         for schema, name in pruning_logs.not_allowed(connection):
             status = WRONG
-            note(
-                f"the log of {schema}.{name} stays as it is, for this role may not prune it: after sql/roles.sql,"
-                f" have its owner run stepwell watch {schema}.{name} again"
-            )
+            note(_stays(schema, name))
         return status
+
+
+def _dry_run(args: argparse.Namespace, target: Target, connection: Connection[Any]) -> int:
+    """Say what would go, and what of it this role may not delete."""
+    would, runs = pruning.prunable(connection, args.older_than)
+    logs = pruning_logs.prunable_logs(connection, [run.run_id for run in runs])
+    if not args.json:
+        _list(runs[:MOST_SHOWN], would.runs, args.older_than)
+    status = _tell(args, target, Gone(would, sum(log.entries for log in logs)), runs)
+    if not pruning.may_prune(connection):
+        note("this role may not delete runs; that takes the role stepwell_pruner (see sql/roles.sql)")
+    for schema, name in pruning_logs.not_allowed(connection):
+        note(_stays(schema, name))
+    return status
+
+
+def _stays(schema: str, name: str) -> str:
+    return (
+        f"the log of {schema}.{name} stays as it is, for this role may not prune it: after sql/roles.sql,"
+        f" have its owner run stepwell watch {command_name(schema, name)} again"
+    )
 
 
 def _prune(connection: Connection[Any], older: timedelta | None, gone: Gone) -> None:

@@ -43,20 +43,20 @@ class Prunable(NamedTuple):
     """When it ended, or was last heard of."""
 
 
-def prunable(
-    connection: Connection[Any], older: timedelta | None = None, *, limit: int | None = None
-) -> tuple[Pruned, list[Prunable]]:
-    """What `prune` would delete as things stand, and of that the oldest runs, all without a `limit` (1 or more).
-
-    Raises DatabaseError.
-    """
+def prunable(connection: Connection[Any], older: timedelta | None = None) -> tuple[Pruned, list[Prunable]]:
+    """What `prune` would delete as things stand, and of that the runs, the oldest first. Raises DatabaseError."""
     with _refusals():
-        chosen = {"limit": limit, **_which(older)}
-        rows = connection.execute(query("list_prunable"), chosen, prepare=False).fetchall()
+        rows = connection.execute(query("list_prunable"), _which(older), prepare=False).fetchall()
     if not rows:
         return Pruned(), []
     *_, runs, steps = rows[0]
     return Pruned(int(runs), int(steps)), [Prunable(*row[:4]) for row in rows]
+
+
+def may_prune(connection: Connection[Any]) -> bool:
+    """Whether this role may delete runs. Raises DatabaseError."""
+    with _refusals():
+        return connection.execute(query("may_delete_runs"), prepare=False).fetchone() == (True,)
 
 
 def prune(connection: Connection[Any], older: timedelta | None = None) -> Iterator[Pruned]:

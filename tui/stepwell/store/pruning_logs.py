@@ -5,9 +5,10 @@ of the runs that are here say to have been under way is asked for by none.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from psycopg import Connection, IsolationLevel, sql
 from psycopg.rows import namedtuple_row
@@ -40,10 +41,13 @@ class Refused(NamedTuple):
     name: str
 
 
-def prunable_logs(connection: Connection[Any]) -> list[PrunedLog]:
-    """What `prune_logs` would delete as things stand, of logs that have something. Raises DatabaseError."""
+def prunable_logs(connection: Connection[Any], without: Sequence[UUID] = ()) -> list[PrunedLog]:
+    """What `prune_logs` would delete once the runs `without` are gone, of logs that have something.
+
+    Raises DatabaseError.
+    """
     with _refusals():
-        before = _horizon(connection)
+        before = _horizon(connection, without)
         found: list[PrunedLog] = []
         if before is None:
             return found
@@ -124,12 +128,12 @@ def _has_some(connection: Connection[Any], log: Any, before: int) -> bool:
         return connection.execute(statement, prepare=False).fetchone() == (True,)
 
 
-def _horizon(connection: Connection[Any]) -> int | None:
-    """The transaction before which nothing is asked for; never one that is still under way. None for not known."""
+def _horizon(connection: Connection[Any], runs: Sequence[UUID] = ()) -> int | None:
+    """The transaction before which nothing is asked for, but by `runs`; never one under way. None for not known."""
     tables = connection.execute(query("find_run_tables"), prepare=False).fetchall()
     if not tables:
         return None
-    for schema, name, readable in tables:
+    for schema, name, readable, _ in tables:
         if not readable:
             raise DatabaseError(
                 f"{connection.info.user} may not read {schema}.{name}, whose steps may ask for what is in the logs;"
@@ -137,9 +141,11 @@ def _horizon(connection: Connection[Any]) -> int | None:
             )
     each = [
         sql.SQL("(SELECT oldest FROM ({}) AS runs)").format(
-            template("horizon", {"runs": sql.Identifier(schema, name)})
+            template(
+                "horizon", {"runs": sql.Identifier(schema, name), "without": _without(runs if here else ())}
+            )
         )
-        for schema, name, _ in tables
+        for schema, name, _, here in tables
     ]
     statement = sql.SQL("SELECT least(pg_snapshot_xmin(pg_current_snapshot()), {})::text").format(
         sql.SQL(", ").join(each)
@@ -158,6 +164,10 @@ def _logs(connection: Connection[Any]) -> list[Any]:
 
 def _log(log: Any) -> sql.Identifier:
     return sql.Identifier(LOG, f"t{log.id}")
+
+
+def _without(runs: Sequence[UUID]) -> sql.Composable:
+    return sql.SQL(" AND run_id <> ALL ({})").format(sql.Literal(list(runs))) if runs else sql.SQL("")
 
 
 def _xid(number: int) -> sql.Composed:

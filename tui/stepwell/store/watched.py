@@ -102,7 +102,7 @@ def _told_since(connection: Connection[Any], pruned_to: str) -> datetime | None:
     tables = connection.execute(query("find_run_tables"), prepare=False).fetchall()
     asked = [
         template("told", {"runs": sql.Identifier(schema, name), "pruned_to": sql.Literal(pruned_to) + XID})
-        for schema, name, readable in tables
+        for schema, name, readable, _ in tables
         if readable
     ]
     if not asked:
