@@ -77,6 +77,8 @@ CASES = {
     "break": Case(5, says("breakpoint set: search_orders, 24 hits"), after="n"),
     "breakpoints": Case(5, lambda debugger: isinstance(debugger.app.screen, BreakpointsScreen)),
     "error": Case(5, at(52)),
+    "change-next": Case(5, says("no table is watched in this database: stepwell watch TABLE")),
+    "change-back": Case(5, says("no table is watched in this database: stepwell watch TABLE")),
     "lap-next": Case(5, at(7)),
     "lap-back": Case(9, at(7)),
     "lap-first": Case(20, at(5)),
