@@ -122,7 +122,7 @@ def _unknown(state: State, instant: Instant | None, origin: Origin | None, clock
     if missing := _missing(state):
         return f"column {', '.join(missing)} is gone; {again}"
     if state.lost is not None:
-        return f"it was {state.lost}; {again}"
+        return f"it was {state.lost}{_came(state)}; {again}"
     return None
 
 
@@ -219,6 +219,15 @@ def _retyped(state: State) -> list[str]:
         for column in state.shape["columns"] or ()
         if column[0] in was and was[column[0]] != _without_length(column[2])
     ]
+
+
+def _came(state: State) -> str:
+    """` (column z added)`: those that its view does not know; empty for none."""
+    assert state.shape is not None
+    watched = [look for look in state.looks if look.why == "watched"][-1]
+    known = {column[0] for column in watched.shape["columns"] or ()}
+    added = [column[1] for column in state.shape["columns"] or () if column[0] not in known]
+    return f" (column {', '.join(added)} added)" if added else ""
 
 
 def _without_length(type_: str) -> str:
