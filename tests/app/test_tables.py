@@ -115,6 +115,7 @@ def test_what_is_not_exact_stands_below_what_changed_and_in_the_title(schema_dsn
     lines = shown(schema_dsn, REFUND, size=(120, 40))[1].splitlines()
     assert lines[1] == "orders unknown: the table was dropped"
     assert lines[2].startswith("stock uncertain: a trigger of Stepwell's on ")
+    assert "[TABLES] 1 row, 2 inexact -" in shown(schema_dsn, REFUND, size=(60, 24))[0]
     heading, text = shown(schema_dsn, 1, size=(120, 40))
     assert heading.startswith("[TABLES] no change seen, 2 not exact -")
     assert "no change is seen in stock, uncertain: a trigger" in text

@@ -33,6 +33,8 @@ ALIKE = 8
 """Characters before the first difference of two long values that are shown."""
 LONGEST = 4_000
 """Characters of a value that are shown where it is not cut to its row."""
+WIDE = 45
+"""Columns from which there is room for all words of the heading."""
 NAMED = 6
 """Tables of which the same is told that are named."""
 NO_CHANGE_SEEN = "no change is seen"
@@ -50,7 +52,7 @@ def tables_pane(view: View, world: World, width: int) -> tuple[str, Document]:
         words = f"it could not be read: {clean_line(view.changes, 1000)}; t twice tries again"
         return "not read", note(words, width, Role.ERROR)
     full = view.zoomed
-    return changes_label(view.changes), changes_document(
+    return changes_label(view.changes, width), changes_document(
         view.changes, width, full=full, doubt=_doubt(view, world)
     )
 
@@ -64,7 +66,7 @@ def _doubt(view: View, world: World) -> str:
     return "in doubt: it has no end, so what changed since it began is not known"
 
 
-def changes_label(changes: StepChanges) -> str:
+def changes_label(changes: StepChanges, width: int = WIDE) -> str:
     """`3 rows between before and after 11`: what is worth most first, since few columns hold no more.
 
     Where not all tables are exact, that takes the place of the instants: `2 rows, 3 tables not exact`.
@@ -77,10 +79,12 @@ def changes_label(changes: StepChanges) -> str:
     words = rows_words(rows, least=any(each.least for each in changes.tables))
     if not doubts:
         return f"{words if rows else 'unchanged'} between before and after {changes.number}"
-    number, worth = count(len(doubts)), "known" if all(unknown) else "exact"
-    if not rows:
-        return f"no change seen, {number} not {worth}"
-    return f"{words}, {number} table{'' if len(doubts) == 1 else 's'} not {worth}"
+    number = count(len(doubts))
+    if width < WIDE:
+        return f"{words if rows else '0 seen'}, {number} {'unknown' if all(unknown) else 'inexact'}"
+    tables = f" table{'' if len(doubts) == 1 else 's'}" if rows else ""
+    worth = "known" if all(unknown) else "exact"
+    return f"{words if rows else 'no change seen'}, {number}{tables} not {worth}"
 
 
 def rows_words(number: int, *, least: bool) -> str:
