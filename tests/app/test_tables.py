@@ -1,6 +1,7 @@
 """TABLES: what a step changed in the database, on the screen."""
 
 import re
+from dataclasses import replace
 from uuid import UUID
 
 import psycopg
@@ -132,6 +133,13 @@ def test_of_tables_with_the_same_reason_it_is_told_once() -> None:
     ]
     assert changes_label(changes) == "no change seen, 2 not known"
     assert changes_label(of_tables(hold=unreadable)) == "not known at 5"
+
+
+def test_where_not_all_was_looked_at_nothing_passes_for_unchanged() -> None:
+    changes = of_tables(orders=Verdict(Certainty.EXACT))
+    changes = replace(changes, tables=(replace(changes.tables[0], least=True),))
+    assert changes_label(changes) == "0+ rows between before and after 5"
+    assert list(plain_text(changes_document(changes, 80))) == ["and 0+ rows more of shop.orders"]
 
 
 def of_tables(**verdicts: Verdict) -> StepChanges:

@@ -7,7 +7,7 @@ from stepwell.app.browsed import Browsed
 from stepwell.app.panes.answer import replay_words, row_document
 from stepwell.app.panes.bars import READ_ONLY, ends, keys_line
 from stepwell.app.panes.heading import Position, where
-from stepwell.app.panes.tables import NO_CHANGE_SEEN, key_words, old_to_new, rows_words
+from stepwell.app.panes.tables import NO_CHANGE_SEEN, is_unchanged, key_words, old_to_new, rows_words
 from stepwell.app.panes.verdicts import (
     NOT_WATCHED,
     is_exact,
@@ -149,9 +149,9 @@ def _changed(listing: Listing, table: Table) -> str:
     found = next((each for each in listing.changes if _is_of(each, table)), None)
     if found is None or found.table.verdict.certainty is Certainty.UNKNOWN:
         return "not known"
-    if found.count:
+    if found.count or found.least:
         return f"{rows_words(found.count, least=found.least)} changed"
-    return "unchanged" if is_exact(found.table) else NO_CHANGE_SEEN
+    return "unchanged" if is_unchanged(found) else NO_CHANGE_SEEN
 
 
 def _is_of(changes: TableChanges, table: Table) -> bool:

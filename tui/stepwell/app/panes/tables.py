@@ -75,8 +75,8 @@ def changes_label(changes: StepChanges, width: int = WIDE) -> str:
     unknown = [certainty is Certainty.UNKNOWN for certainty in doubts]
     if changes.before is None or changes.after is None or sum(unknown) == len(changes.tables):
         return f"not known at {changes.number}"
-    rows = sum(each.count for each in changes.tables)
-    words = rows_words(rows, least=any(each.least for each in changes.tables))
+    found, least = sum(each.count for each in changes.tables), any(each.least for each in changes.tables)
+    rows, words = found or least, rows_words(found, least=least)
     if not doubts:
         return f"{words if rows else 'unchanged'} between before and after {changes.number}"
     number = count(len(doubts))
@@ -108,8 +108,13 @@ def _changes(changes: StepChanges, width: int, full: bool) -> Iterator[Row]:
         yield from _of_table(each, width, full)
     for words in _doubts(changes.tables):
         yield from ((Span(piece, Role.ERROR),) for piece in wrap(words, width))
-    if quiet := [each.table for each in changes.tables if is_exact(each.table) and not each.count]:
+    if quiet := [each.table for each in changes.tables if is_unchanged(each)]:
         yield from ((Span(piece, Role.DIM),) for piece in wrap(f"no row changed in {_named(quiet)}", width))
+
+
+def is_unchanged(changes: TableChanges) -> bool:
+    """Whether it is known that no row of it changed."""
+    return is_exact(changes.table) and not changes.count and not changes.least
 
 
 def _doubts(tables: Sequence[TableChanges]) -> Iterator[str]:
@@ -135,7 +140,7 @@ def _named(tables: Sequence[Table]) -> str:
 def _of_table(changes: TableChanges, width: int, full: bool) -> Iterator[Row]:
     for change in changes.changes:
         yield from _change(changes.table, change, width, full)
-    if changes.more:
+    if changes.more or (changes.least and not changes.changes):
         rows = rows_words(changes.more, least=changes.least)
         yield (Span(clean_line(f"and {rows} more of {table_words(changes.table)}", width), Role.DIM),)
 
