@@ -60,7 +60,8 @@ def test_reading_while_it_is_unwatched(replayer: Replayer, owner: Connection) ->
         owner.execute("COMMIT")
     (answer,) = found
     if isinstance(answer, Answer):
-        assert list(answer.rows.rows) == FIRST or [table.name for table in answer.tables] == ["items"]
+        worth = [table.verdict.certainty for table in answer.tables if table.name == "orders"]
+        assert list(answer.rows.rows) == FIRST or worth in ([], [Certainty.UNKNOWN])
 
 
 def test_a_role_that_loses_its_rights_in_mid_session(

@@ -9,7 +9,7 @@ import psycopg
 from psycopg import Connection, sql
 from psycopg.rows import dict_row
 
-from stepwell.core.names import command_name, sql_name
+from stepwell.core.names import command_name, quoted, sql_name
 from stepwell.errors import DatabaseError, NotFoundError
 from stepwell.store import capture, making
 from stepwell.store.capture import LOG, SHADOW, Names
@@ -189,7 +189,7 @@ def _changing(script: Script, schema: str, name: str) -> Iterator[None]:
         user = connection.info.user
         raise DatabaseError(
             f"{user} may not do that with {what} ({problem.diag.message_primary}); nothing was changed: have a"
-            f" superuser run sql/roles.sql, and then GRANT {WATCHER} TO {user}"
+            f" superuser run sql/roles.sql, and then GRANT {WATCHER} TO {quoted(user)}"
         ) from problem
     except psycopg.errors.ReadOnlySqlTransaction as problem:
         raise DatabaseError(f"this server takes no writes (a standby?); {what} is as it was") from problem
