@@ -333,7 +333,7 @@ def test_a_table_that_is_gone_or_called_otherwise_is_unknown(owner: Connection) 
     owner.execute("ALTER TABLE t RENAME TO u")
     with owner.transaction(force_rollback=True):
         (table,) = look_back(owner, then, None)
-    assert table.verdict == Verdict(UNKNOWN, "it is called public.u now; stepwell watch that")
+    assert table.verdict == Verdict(UNKNOWN, "it is called public.u now; stepwell watch public.u")
     owner.execute("DROP TABLE u")
     with owner.transaction(force_rollback=True):
         (table,) = look_back(owner, then, None)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stepwell.core.names import command_name, sql_name
 from stepwell.core.past import Certainty, Instant, Origin, Verdict
 
 Shape = Mapping[str, Any]
@@ -90,7 +91,8 @@ def is_fast(state: State) -> bool:
 
 def _unknown(state: State, instant: Instant | None, origin: Origin | None, clock: Clock) -> str | None:
     """Why nothing is known of its past; None where something is."""
-    again = f"stepwell watch {state.schema}.{state.name}"
+    name = command_name(state.schema, state.name)
+    again = f"stepwell watch {name}"
     if instant is None:
         return "this step was recorded without a snapshot"
     if origin is not None and clock.system is not None and origin.system != clock.system:
@@ -102,7 +104,8 @@ def _unknown(state: State, instant: Instant | None, origin: Origin | None, clock
     if state.shape is None:
         return "the table was dropped"
     if (state.shape["schema"], state.shape["name"]) != (state.schema, state.name):
-        return f"it is called {state.shape['schema']}.{state.shape['name']} now; stepwell watch that"
+        new = state.shape["schema"], state.shape["name"]
+        return f"it is called {sql_name(*new)} now; stepwell watch {command_name(*new)}"
     if not state.shape["current"] or not all(
         part["current"] for part in (state.shape["parts"] or {}).values()
     ):
@@ -118,7 +121,7 @@ def _unknown(state: State, instant: Instant | None, origin: Origin | None, clock
     if state.lost not in (None, CHANGED):
         return f"history lost: {state.lost}"
     if retyped := _retyped(state):
-        return f"column {', '.join(retyped)} has another type now; stepwell unwatch, then watch, begins anew"
+        return f"column {', '.join(retyped)} has another type now; stepwell unwatch {name}, then {again}, begins anew"
     if missing := _missing(state):
         return f"column {', '.join(missing)} is gone; {again}"
     if state.lost is not None:
