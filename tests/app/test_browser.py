@@ -216,6 +216,11 @@ def test_entered_again_the_list_is_as_it_is_now_and_no_doubt_passes_for_unchange
             connection.execute('ALTER TABLE stock DISABLE TRIGGER "!stepwell"')
         await browsing.press("<enter>q")
         assert browsing.lines[3].startswith("  stock   no change is seen  uncertain: a trigger")
+        await browsing.press("j")
+        assert browsing.lines[3].endswith("…")
+        assert browsing.lines[20].startswith("stock uncertain: a trigger of Stepwell's on ")
+        await browsing.press("k")
+        assert browsing.lines[20] == ""
         with psycopg.connect(schema_dsn, autocommit=True) as connection:
             connection.execute("DROP TABLE stock")
         await browsing.debugging.press("q")

@@ -155,6 +155,28 @@ def test_ctrl_c_cancels_what_runs_then_clears_and_never_quits(
     asking(dsn, act, run=run, step=1)
 
 
+def test_what_was_not_answered_stands_in_place_of_the_rows_before_it(shop: tuple[str, UUID]) -> None:
+    dsn, run = shop
+
+    async def act(sql: Asking) -> None:
+        await sql.run("select count(*) from orders")
+        await sql.paste("select pg_sleep(60)")
+        await sql.send("<enter>")
+        await sql.debugger.until(lambda: ("PgSleep",) in backends(dsn))
+        with psycopg.connect(dsn) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND wait_event = 'PgSleep'"
+            )
+        await sql.settle()
+        assert sql.lines[1].endswith("after: nothing was read")
+        assert sql.lines[2].startswith("ROWS- no answer -")
+        assert sql.lines[3].startswith("! connection lost: an administrator or a restart ended the session")
+        assert sql.typed == "select pg_sleep(60)"
+
+    asking(dsn, act, run=run, step=1)
+
+
 def test_leaving_cancels_what_runs(shop: tuple[str, UUID]) -> None:
     dsn, run = shop
 

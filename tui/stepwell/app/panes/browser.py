@@ -104,9 +104,21 @@ def _key_words(story: Story) -> str:
 
 
 def below_lines(view: BrowserView, width: int) -> list[Line]:
-    """Status, which takes more than a row for what is wrong, and keys."""
+    """What the list has no room for, status, which takes more than a row for what is wrong, and keys."""
     keys = ROW_KEYS if view.story else ROWS_KEYS if view.table else LIST_KEYS
-    return [*_status(view, width), keys_line(width, keys)]
+    return [*_reason(view, width), *_status(view, width), keys_line(width, keys)]
+
+
+def _reason(view: BrowserView, width: int) -> list[Line]:
+    """Why the chosen table is not exact, where its row in the list is cut."""
+    listing = view.listing
+    if view.table or view.error or listing is None or not listing.tables:
+        return []
+    table = listing.tables[view.selected]
+    if not listing_lines(listing, view.selected, width)[view.selected][-1].text.endswith(ELLIPSIS):
+        return []
+    pieces = list(wrap(f"{table_words(table)} {verdict_words(table)}", width))[:ERROR_ROWS]
+    return [(Span(fit(piece, width), verdict_role(table)),) for piece in pieces]
 
 
 def _status(view: BrowserView, width: int) -> list[Line]:

@@ -6,7 +6,7 @@ OF_TABLES: Mapping[str, str] = {
     "exact": "these are the rows of that moment",
     "uncertain": "something changed it that nobody can log",
     "unknown": "cannot be told; rows shown are today's",
-    "1 -> 2": "the value before the step, and after it",
+    "->": "from before the step to after it",
     "+": "a row that was not there before the step",
     "-": "a row that is gone after it",
     "2+ rows": "at least 2: not all was looked at",
