@@ -49,6 +49,8 @@ class SqlScreen(ShowingScreen):
         super().__init__(asker, history, view)
         self.limit = LIMIT
         """Rows that were wanted of the last statement at most."""
+        self._early = False
+        """Whether a statement was given before it was known what is watched; it runs after that."""
         self._cautions = {""}
         """What has been said about the role."""
 
@@ -57,7 +59,7 @@ class SqlScreen(ShowingScreen):
         text = self.editor.text
         if not text.strip():
             self.say()
-        elif self.running:
+        elif self.running and (self.view.answer is not None or text.lstrip().startswith("\\")):
             self.say("the statement before is still running; Ctrl-C cancels it")
         elif text.lstrip().startswith("\\"):
             self._command(text)
@@ -108,13 +110,15 @@ class SqlScreen(ShowingScreen):
         self.show_document(label, lambda width: refused_document(text, problem, width), "nothing", caution="")
 
     def _run(self, text: str, limit: int) -> None:
+        self._early = self.running
         self.history.add(text)
         self.worker.submit("remember", lambda: self.history.save(text))
         self.submit("ask", lambda: self.asker.ask(text, limit))
 
     @on(Answered)
     def _answered(self, message: Answered) -> None:
-        self.done()
+        if message.text or not self._early:
+            self.done()
         self.limit = message.limit
         caution = message.answer.caution
         self.show(answer=message.answer, caution="" if caution in self._cautions else caution)
