@@ -9,7 +9,7 @@ WITH RECURSIVE base AS ( -- types without the domains around them
     WHERE base.typtype = 'd'
 )
 SELECT c.oid, n.nspname AS schema, c.relname AS name, c.relkind AS kind, c.relpersistence AS persistence,
-       c.relispartition AS is_partition, c.relrowsecurity AS secured, c.relnatts AS many,
+       c.relispartition AS is_partition, c.relrowsecurity AS secured,
        n.nspname IN ('pg_catalog', 'information_schema', 'stepwell_log') OR n.nspname LIKE 'pg\_%%'
            OR n.nspname LIKE 'stepwell\_asof%%'
            OR c.oid IN (to_regclass('agent_steps'), to_regclass('agent_runs'), to_regclass('stepwell_migrations')) AS is_system,

@@ -53,7 +53,6 @@ SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjo
         'columns', (SELECT jsonb_agg(jsonb_build_array(a.attnum, a.attname, format_type(a.atttypid, a.atttypmod),
                                                        a.xmin::text) ORDER BY a.attnum)
                     FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
-        'many', c.relnatts,
         'types', (SELECT jsonb_object_agg(t.oid, CASE t.typtype
                       WHEN 'e' THEN (SELECT jsonb_object_agg(e.oid, e.enumlabel) FROM pg_enum e WHERE e.enumtypid = t.oid)
                       ELSE (SELECT jsonb_build_object('', string_agg(concat_ws(' ', a.attname, a.atttypid::regtype), ', '

@@ -11,7 +11,7 @@ from stepwell.core.past import Certainty, Instant, Origin, Verdict
 Shape = Mapping[str, Any]
 """What `stepwell_log.shape` tells of a table."""
 CHANGED = "changed after it was watched"
-"""The loss of what was logged in a shape that the view does not know; watching again makes good for it."""
+"""The loss of rows of which columns could not be told by their names; watching again makes good for it."""
 AGE = 2**31
 """So many transactions later the xids in rows begin to repeat."""
 _LENGTH = re.compile(r'("(?:[^"]|"")*")|\([^()]*\)')
@@ -125,7 +125,7 @@ def _unknown(state: State, instant: Instant | None, origin: Origin | None, clock
     if missing := _missing(state):
         return f"column {', '.join(missing)} is gone; {again}"
     if state.lost is not None:
-        return f"it was {state.lost}{_came(state)}; {again}"
+        return f"it was {state.lost}; {again}"
     return None
 
 
@@ -222,15 +222,6 @@ def _retyped(state: State) -> list[str]:
         for column in state.shape["columns"] or ()
         if column[0] in was and was[column[0]] != _without_length(column[2])
     ]
-
-
-def _came(state: State) -> str:
-    """` (column z added)`: those that its view does not know; empty for none."""
-    assert state.shape is not None
-    watched = [look for look in state.looks if look.why == "watched"][-1]
-    known = {column[0] for column in watched.shape["columns"] or ()}
-    added = [column[1] for column in state.shape["columns"] or () if column[0] not in known]
-    return f" (column {', '.join(added)} added)" if added else ""
 
 
 def _without_length(type_: str) -> str:

@@ -164,7 +164,6 @@ def capture(names: Names, log_oid: sql.Composable, position_oid: sql.Composable)
             "pins": _pins(table),
             "watched": raw(f"{table.oid}::oid"),
             "changed": sql.Literal(CHANGED),
-            "many": raw(str(table.many)),
             "log": names.log,
             "position": position_oid,
             "log_oid": log_oid,

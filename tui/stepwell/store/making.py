@@ -93,13 +93,9 @@ def follow_names(script: Script, names: Names, known: Known) -> None:
     shape = known["shape"] or {}
     before = {column[1]: column[0] for column in shape.get("columns") or ()}
     moved = [c.name for c in names.table.columns if before.get(c.name, c.number) != c.number]
-    # The trigger looks for two more columns. Where those came and went, it did not know of a third.
-    hidden = any(c.number > shape.get("many", c.number) + 2 for c in names.table.columns)
     why = ""
     if moved:
         why = f"column {', '.join(moved)} was another one"
-    elif hidden:
-        why = "columns were added and dropped"
     elif known["system"] != known["here"]:
         why = "the database was moved to another server"
     elif not known["writable"]:

@@ -51,8 +51,6 @@ class Watchable:
     oid: int
     schema: str
     name: str
-    many: int
-    """`relnatts`: the last column's number, dropped ones included."""
     partitioned: bool
     owner: str
     key: tuple[Column, ...]
@@ -84,7 +82,6 @@ def read_watchable(connection: Connection[Any], name: str) -> Watchable:
         oid=row["oid"],
         schema=row["schema"],
         name=row["name"],
-        many=row["many"],
         partitioned=row["kind"] == "p",
         owner=row["owner"],
         key=tuple(numbered[number] for number in row["key"]),
