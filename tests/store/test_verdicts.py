@@ -288,7 +288,8 @@ def test_what_was_rolled_back_to_a_savepoint_after_that_moment_leaves_a_doubt(ow
             owner.execute("UPDATE t SET qty = 21 WHERE id = 1")
             then = own_instant(owner)
     assert past(owner, then)[0] == Verdict(
-        UNCERTAIN, "what the agent's transaction had written by then was rolled back to a savepoint"
+        UNCERTAIN,
+        "what the agent had last written by then is in no log here: rolled back to a savepoint, it seems",
     )
 
 

@@ -146,7 +146,7 @@ def _doubts(state: State, instant: Instant, origin: Origin | None, clock: Clock)
     if instant.own is not None and clock.fate == "in progress":
         yield "the agent's transaction of then is still open, and nobody else sees what it has written; ask again"
     elif instant.own is not None and not clock.kept:
-        yield "what the agent's transaction had written by then was rolled back to a savepoint"
+        yield "what the agent had last written by then is in no log here: rolled back to a savepoint, it seems"
     if origin is not None and clock.timeline is not None and _is_elsewhere(origin.timeline, clock):
         yield "the server was failed over or restored to an earlier point since"
 
