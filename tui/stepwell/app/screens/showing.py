@@ -12,10 +12,10 @@ from textual.screen import Screen
 
 from stepwell.app.asker import Asker
 from stepwell.app.panes.sql import About, SqlView, above_lines, below_lines, rows_heading, rule_line
-from stepwell.app.present import Document
+from stepwell.app.present import Document, count
 from stepwell.app.result import HEADER_ROWS, Result
 from stepwell.app.sql_history import History
-from stepwell.app.widgets.editor import Editor
+from stepwell.app.widgets.editor import LONGEST, Editor
 from stepwell.app.widgets.lines import Lines
 from stepwell.app.worker import Worker
 
@@ -150,6 +150,16 @@ class ShowingScreen(Screen[None]):
     def _paint_below(self) -> None:
         view, text = self.view, self.editor.text
         self.query_one("#below", Lines).fill(lambda width, _: below_lines(view, text, width))
+
+    @on(Editor.Cut)
+    def _cut(self) -> None:
+        self.say(error=f"a statement may have {count(LONGEST)} characters: what was pasted is cut")
+
+    @on(Editor.Recalled)
+    def _recalled(self, message: Editor.Recalled) -> None:
+        text = self.history.recall(message.by, self.editor.text)
+        if text is not None:
+            self.editor.put(text)
 
     def action_pane(self) -> None:
         """Give the keys to the rows, or back to the statement."""

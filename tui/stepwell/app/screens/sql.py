@@ -16,13 +16,13 @@ from stepwell.app.pager import page
 from stepwell.app.pane_text import QUICK
 from stepwell.app.panes.answer import columns_document, refused_document, row_document, tables_document
 from stepwell.app.panes.sql import SqlView
-from stepwell.app.present import count, plain_text
+from stepwell.app.present import plain_text
 from stepwell.app.result import Result
 from stepwell.app.screens.help import HelpScreen
 from stepwell.app.screens.showing import ShowingScreen
 from stepwell.app.sql_commands import COMMANDS, Meta, parse_meta, runs, table_named
 from stepwell.app.sql_history import History
-from stepwell.app.widgets.editor import LONGEST, Editor
+from stepwell.app.widgets.editor import Editor
 from stepwell.core.past import Table
 from stepwell.errors import StatementError, UsageError
 
@@ -157,16 +157,6 @@ class SqlScreen(ShowingScreen):
                 if message.job == "ask":
                     self._show_problem("no answer", "", StatementError(message.text))
                 self.say(error=message.text)
-
-    @on(Editor.Cut)
-    def _cut(self) -> None:
-        self.say(error=f"a statement may have {count(LONGEST)} characters: what was pasted is cut")
-
-    @on(Editor.Recalled)
-    def _recalled(self, message: Editor.Recalled) -> None:
-        text = self.history.recall(message.by, self.editor.text)
-        if text is not None:
-            self.editor.put(text)
 
     def action_scroll(self, how: str) -> None:
         if self.result is not None and self.document is None:
