@@ -32,13 +32,13 @@ def login(admin: Connection, dsn: str) -> Iterator[Login]:
     with ExitStack() as stack:
 
         def connect(name: str) -> Connection:
-            role = sql.Identifier(f"stepwell_test_{name}")
+            role = sql.Identifier(f"stepwell_rights_{name}")
             with suppress(psycopg.errors.UndefinedObject):
                 admin.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(role))
             admin.execute(sql.SQL("CREATE ROLE {0} LOGIN PASSWORD 'it'").format(role))
             admin.execute(sql.SQL("CREATE SCHEMA {} AUTHORIZATION {}").format(sql.Identifier(name), role))
             made.append(role)
-            conninfo = make_conninfo(dsn, user=f"stepwell_test_{name}", password="it")
+            conninfo = make_conninfo(dsn, user=f"stepwell_rights_{name}", password="it")
             connection = stack.enter_context(psycopg.connect(conninfo, autocommit=True))
             connection.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(name)))
             return connection
@@ -63,15 +63,15 @@ def test_a_table_that_a_superuser_has_watched_is_its_owners_to_look_back_at(
         "SELECT DISTINCT tableowner FROM pg_tables WHERE tablename ~ '^t[0-9]+$' AND schemaname = 'stepwell_log'"
         " UNION ALL SELECT pg_get_userbyid(proowner) FROM pg_proc WHERE proname ~ '^t[0-9]+_' ORDER BY 1"
     ).fetchall()
-    assert owners == [("stepwell_log_writer",), ("stepwell_test_alice",), ("stepwell_test_alice",)]
+    assert owners == [("stepwell_log_writer",), ("stepwell_rights_alice",), ("stepwell_rights_alice",)]
     then = instant(alice)
     alice.execute("DELETE FROM orders")
     assert past(alice, then, "orders", "name") == (Certainty.EXACT, "", [("lamp",)])
     alice.execute("TRUNCATE orders")
     assert past(alice, then, "orders", "name") == (Certainty.EXACT, "", [("lamp",)])
-    with pytest.raises(DatabaseError, match="GRANT stepwell_watcher TO stepwell_test_alice"):
+    with pytest.raises(DatabaseError, match="GRANT stepwell_watcher TO stepwell_rights_alice"):
         unwatch(alice, "orders")
-    admin.execute("GRANT stepwell_watcher TO stepwell_test_alice")
+    admin.execute("GRANT stepwell_watcher TO stepwell_rights_alice")
     assert watch(alice, "orders").again
     unwatch(alice, "orders")
 
@@ -81,7 +81,7 @@ def test_who_watches_beside_others_changes_nothing_that_runs_in_their_name(
 ) -> None:
     watch(admin, "orders")
     alice = login("alice")
-    admin.execute("GRANT stepwell_watcher TO stepwell_test_alice")
+    admin.execute("GRANT stepwell_watcher TO stepwell_rights_alice")
     for statement in (
         "CREATE OR REPLACE FUNCTION stepwell_log.shape(watched oid) RETURNS jsonb LANGUAGE sql AS 'SELECT NULL'",
         "CREATE OR REPLACE FUNCTION stepwell_log.lose(watched oid, reason text) RETURNS void LANGUAGE sql AS ''",
@@ -98,7 +98,7 @@ def test_who_watches_beside_others_changes_nothing_that_runs_in_their_name(
 
 def test_an_owner_who_may_make_schemas_needs_nobody(admin: Connection, login: Login) -> None:
     alice = login("alice")
-    may_create(admin, "stepwell_test_alice")
+    may_create(admin, "stepwell_rights_alice")
     alice.execute(TABLE.format("orders", "orders"))
     watch(alice, "orders")
     then = instant(alice)
@@ -113,7 +113,7 @@ def test_an_owner_who_may_not_is_told_in_one_line_what_helps(admin: Connection, 
     bob = login("bob")
     bob.execute(TABLE.format("orders", "orders"))
     with pytest.raises(
-        DatabaseError, match=r"^stepwell_test_bob may not .* run sql/roles.sql, and then GRANT"
+        DatabaseError, match=r"^stepwell_rights_bob may not .* run sql/roles.sql, and then GRANT"
     ):
         watch(bob, "orders")
     assert admin.execute("SELECT to_regnamespace('stepwell_log')").fetchone() == (None,)
@@ -123,9 +123,9 @@ def test_only_the_owner_of_a_table_may_have_it_watched(admin: Connection, login:
     login("alice").execute(TABLE.format("orders", "orders"))
     bob = login("bob")
     admin.execute(
-        "GRANT USAGE ON SCHEMA alice TO stepwell_test_bob; GRANT ALL ON alice.orders TO stepwell_test_bob"
+        "GRANT USAGE ON SCHEMA alice TO stepwell_rights_bob; GRANT ALL ON alice.orders TO stepwell_rights_bob"
     )
-    with pytest.raises(DatabaseError, match=r"only its owner may .* run this as stepwell_test_alice"):
+    with pytest.raises(DatabaseError, match=r"only its owner may .* run this as stepwell_rights_alice"):
         watch(bob, "alice.orders")
 
 
@@ -133,17 +133,17 @@ def test_owners_have_their_tables_watched_beside_one_another(
     admin: Connection, login: Login, dsn: str
 ) -> None:
     alice, bob = login("alice"), login("bob")
-    may_create(admin, "stepwell_test_alice")
+    may_create(admin, "stepwell_rights_alice")
     alice.execute(TABLE.format("orders", "orders"))
     bob.execute(TABLE.format("goods", "goods"))
     watch(alice, "orders")
-    with pytest.raises(DatabaseError, match="GRANT stepwell_watcher TO stepwell_test_bob"):
+    with pytest.raises(DatabaseError, match="GRANT stepwell_watcher TO stepwell_rights_bob"):
         watch(bob, "goods")
     with psycopg.connect(dsn) as schema:
         schema.execute("CREATE TABLE agent_steps (id bigint); CREATE TABLE agent_runs (keep text)")
         schema.execute("CREATE TABLE stepwell_migrations (); CREATE VIEW agent_steps_full AS SELECT 1 AS a")
     grant_roles(dsn)
-    admin.execute("GRANT stepwell_watcher TO stepwell_test_bob")
+    admin.execute("GRANT stepwell_watcher TO stepwell_rights_bob")
     watch(bob, "goods")
     watch(alice, "orders")
     then = instant(alice)
@@ -168,7 +168,7 @@ def test_who_may_read_the_table_may_read_its_past_and_nobody_else(
     admin: Connection, login: Login, shop: str
 ) -> None:
     reader, other = login("reader"), login("other")
-    admin.execute("GRANT SELECT ON orders TO stepwell_test_reader")
+    admin.execute("GRANT SELECT ON orders TO stepwell_rights_reader")
     watch(admin, "orders")
     then = instant(admin)
     admin.execute("DELETE FROM orders; INSERT INTO orders VALUES (2, 'desk', 'y')")
@@ -193,7 +193,7 @@ def test_who_may_read_some_columns_sees_no_other_of_the_past(
     admin: Connection, login: Login, shop: str
 ) -> None:
     reader = login("reader")
-    admin.execute("GRANT SELECT (id, name) ON orders TO stepwell_test_reader")
+    admin.execute("GRANT SELECT (id, name) ON orders TO stepwell_rights_reader")
     watch(admin, "orders")
     admin.execute("DELETE FROM orders")
     for statement in (
@@ -210,12 +210,12 @@ def test_a_right_that_was_given_or_taken_later_is_followed_when_it_is_watched_ag
     admin: Connection, login: Login, shop: str
 ) -> None:
     first, second = login("first"), login("second")
-    admin.execute("GRANT SELECT ON orders TO stepwell_test_first")
+    admin.execute("GRANT SELECT ON orders TO stepwell_rights_first")
     watch(admin, "orders")
     then = instant(admin)
     admin.execute("DELETE FROM orders; INSERT INTO orders VALUES (2, 'desk', 'y')")
     admin.execute(
-        "REVOKE SELECT ON orders FROM stepwell_test_first; GRANT SELECT ON orders TO stepwell_test_second"
+        "REVOKE SELECT ON orders FROM stepwell_rights_first; GRANT SELECT ON orders TO stepwell_rights_second"
     )
     certainty, why, rows = past(second, then, "orders", "name")
     assert (certainty, rows) == (Certainty.UNKNOWN, [("desk",)])
