@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """A suite that is started in the background, or by nohup, ignores signals that its tests send, and all it starts."""
+    """Started in the background, or by nohup, the suite ignores signals that its tests send, as does all it starts."""
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
