@@ -227,5 +227,5 @@ def _leave(owner: Connection) -> None:
             " ELSE concat_ws('.', c.relnamespace::regnamespace, c.relname) END"
             " FROM stepwell_log.tables LEFT JOIN pg_class c ON c.oid = relation"
         ).fetchall():
-            unwatch(owner, name)
+            unwatch(owner, str(name))
     assert owner.execute("SELECT tgname FROM pg_trigger WHERE tgname LIKE '!stepwell%%'").fetchall() == []
