@@ -95,7 +95,7 @@ def drive(app: App[object], act: Act, size: tuple[int, int] = (80, 24)) -> None:
 
 async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
     """Wait for what another thread or the server brings about; fail after a while."""
-    for _ in range(5000):
+    for _ in range(15_000):
         await pilot.pause(0.002)
         if condition():
             await handled(pilot)
