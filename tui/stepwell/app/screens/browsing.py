@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -118,9 +119,9 @@ class BrowsingScreen(Screen[None]):
         self.browsed = self._awaited = None
         self._extending = self._pending = False
 
-    def show(self, **changes: object) -> None:
+    def show(self, **changes: Any) -> None:
         """Show what is known now, with some of it changed; only rows that differ cost anything."""
-        self.view = view = replace(self.view, **changes)  # type: ignore[arg-type]  # its own fields
+        self.view = view = replace(self.view, **changes)
         self._show_around("#above", lambda width: above_lines(view, width))
         self._show_around("#below", lambda width: below_lines(view, width))
         self._show_body()

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
+from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,10 +13,10 @@ from textual.screen import Screen
 
 from stepwell.app.asker import Asker
 from stepwell.app.panes.sql import About, SqlView, above_lines, below_lines, rows_heading, rule_line
-from stepwell.app.present import Document, count
+from stepwell.app.present import Document
 from stepwell.app.result import HEADER_ROWS, Result
 from stepwell.app.sql_history import History
-from stepwell.app.widgets.editor import LONGEST, Editor
+from stepwell.app.widgets.editor import Editor
 from stepwell.app.widgets.lines import Lines
 from stepwell.app.worker import Worker
 
@@ -112,17 +113,17 @@ class ShowingScreen(Screen[None]):
         self.show(label="", about="answer")
 
     def show_document(
-        self, label: str, document: Callable[[int], Document], about: About = "answer", **changes: object
+        self, label: str, document: Callable[[int], Document], about: About = "answer", **changes: Any
     ) -> None:
         """Show something else in their place, laid out for a width."""
         self.document = document
         self.rows.fill(lambda width, _: document(width))
         self.show(label=label, about=about, **changes)
 
-    def show(self, **changes: object) -> None:
+    def show(self, **changes: Any) -> None:
         """Make the changed view the one that counts, and paint it; only rows that differ cost anything."""
         seconds = None if self._began is None else int(monotonic() - self._began)
-        self.view = view = replace(self.view, seconds=seconds, **changes)  # type: ignore[arg-type]
+        self.view = view = replace(self.view, seconds=seconds, **changes)
         if not self.ready:
             return
         width, height = self.size
@@ -150,20 +151,6 @@ class ShowingScreen(Screen[None]):
     def _paint_below(self) -> None:
         view, text = self.view, self.editor.text
         self.query_one("#below", Lines).fill(lambda width, _: below_lines(view, text, width))
-
-    @on(Editor.Cut)
-    def _cut(self) -> None:
-        self.say(error=f"a statement may have {count(LONGEST)} characters: what was pasted is cut")
-
-    @on(Editor.Recalled)
-    def _recalled(self, message: Editor.Recalled) -> None:
-        text = self.history.recall(message.by, self.editor.text)
-        if text is not None:
-            self.editor.put(text)
-
-    def action_pane(self) -> None:
-        """Give the keys to the rows, or back to the statement."""
-        self.set_focus(None if self.editor.has_focus else self.editor)
 
     def _tick(self) -> None:
         """How long it has been running."""

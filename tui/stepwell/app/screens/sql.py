@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.binding import BindingType
@@ -19,7 +19,7 @@ from stepwell.app.panes.sql import SqlView
 from stepwell.app.present import plain_text
 from stepwell.app.result import Result
 from stepwell.app.screens.help import HelpScreen
-from stepwell.app.screens.showing import ShowingScreen
+from stepwell.app.screens.typing import TypingScreen
 from stepwell.app.sql_commands import COMMANDS, Meta, parse_meta, runs, table_named
 from stepwell.app.sql_history import History
 from stepwell.app.widgets.editor import Editor
@@ -40,7 +40,7 @@ SCROLLS = {
 }
 
 
-class SqlScreen(ShowingScreen):
+class SqlScreen(TypingScreen):
     """The keys, the statements and what has become of them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.SQL_RESULT]
@@ -100,7 +100,7 @@ class SqlScreen(ShowingScreen):
                     "columns", lambda width: columns_document(table, width), "tables", caution=""
                 )
 
-    def _show_tables(self, tables: Sequence[Table], **changes: object) -> None:
+    def _show_tables(self, tables: Sequence[Table], **changes: Any) -> None:
         self.show_document(
             "watched tables", lambda width: tables_document(tables, width), "tables", **changes
         )
