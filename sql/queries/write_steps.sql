@@ -28,7 +28,8 @@ WITH run AS (
               r.finished - share.done - share.begun_done AS finished
 ), base AS MATERIALIZED ( -- arrays, so that a step finds what it needs at once
     SELECT array_agg(place) AS places, array_agg(run_id) AS run_ids, array_agg(done) AS done, array_agg(steps) AS steps,
-           array_agg(finished) AS finished, pg_current_snapshot() AS snapshot
+           array_agg(finished) AS finished, pg_current_snapshot() AS snapshot,
+           concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), hashtextextended(current_database(), 0)) AS server
     FROM run
 ), ended AS (
     UPDATE agent_steps AS s
@@ -49,9 +50,7 @@ WITH run AS (
     CROSS JOIN LATERAL (
         SELECT array_position(base.places, done.run) AS at,
                CASE WHEN seen <> '' THEN
-                    CASE WHEN seen::jsonb ->> 'server'
-                              = concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
-                                          hashtextextended(current_database(), 0))
+                    CASE WHEN seen::jsonb ->> 'server' = base.server
                          THEN jsonb_populate_record(NULL::agent_steps, seen::jsonb) END END AS own
         OFFSET 0
     ) AS found
@@ -81,9 +80,7 @@ WITH run AS (
     CROSS JOIN LATERAL (
         SELECT array_position(base.places, step.run) AS at,
                CASE WHEN seen <> '' THEN
-                    CASE WHEN seen::jsonb ->> 'server'
-                              = concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
-                                          hashtextextended(current_database(), 0))
+                    CASE WHEN seen::jsonb ->> 'server' = base.server
                          THEN jsonb_populate_record(NULL::agent_steps, seen::jsonb) END END AS own
         OFFSET 0
     ) AS found
