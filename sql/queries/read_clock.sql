@@ -5,7 +5,10 @@ SELECT CASE WHEN %(may_ask)s::bool THEN (SELECT system_identifier FROM pg_contro
        pg_current_snapshot()::text AS now,
        pg_snapshot_xmax(pg_current_snapshot())::text::numeric AS next,
        current_schemas(false) AS path,
-       CASE WHEN %(own)s::text IS NOT NULL AND NOT pg_is_in_recovery() THEN pg_xact_status(%(own)s::text::xid8) END AS fate,
+       -- One that no snapshot has got to is open, or of another server; to ask for that would be an error.
+       CASE WHEN pg_is_in_recovery() THEN NULL
+            WHEN %(own)s::text::xid8 < pg_snapshot_xmax(pg_current_snapshot()) THEN pg_xact_status(%(own)s::text::xid8)
+            WHEN %(own)s::text IS NOT NULL THEN 'in progress' END AS fate,
        pg_is_in_recovery() AS standby,
        CASE WHEN %(may_ask)s::bool
             THEN CASE WHEN pg_is_in_recovery() THEN (SELECT timeline_id FROM pg_control_checkpoint())

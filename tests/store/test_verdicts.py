@@ -212,6 +212,13 @@ def test_another_server_and_another_timeline(owner: Connection) -> None:
     assert past(owner, then, origin(owner, timeline=1))[0].certainty is UNCERTAIN
 
 
+def test_a_transaction_of_another_server_that_this_one_has_not_got_to(owner: Connection) -> None:
+    then = Instant(instant(owner).snapshot, own=10**12, position=7)
+    assert past(owner, then, origin(owner, system=1))[0] == Verdict(
+        UNKNOWN, "this step was recorded on another server"
+    )
+
+
 def test_no_snapshot_and_one_of_long_ago(owner: Connection) -> None:
     assert past(owner, None)[0] == Verdict(UNKNOWN, "this step was recorded without a snapshot")
 
