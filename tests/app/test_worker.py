@@ -145,6 +145,30 @@ def test_stopping_closes_in_the_worker_own_thread() -> None:
     assert posted.empty()
 
 
+def test_what_is_to_be_kept_is_done_though_the_worker_is_stopped_before_its_turn() -> None:
+    """A breakpoint set a moment before one leaves is there the next time; what is only shown is not waited for."""
+    begun, go_on = threading.Event(), threading.Event()
+    kept: list[str] = []
+
+    def slow() -> None:
+        begun.set()
+        go_on.wait(WAIT)
+
+    def job(word: str) -> Job:
+        return lambda: kept.append(word)
+
+    with working() as (worker, posted):
+        worker.submit("move", slow)
+        assert begun.wait(WAIT)
+        worker.submit("move", job("shown"))
+        worker.submit("remember", job("an older one of its kind"), lasting=True)
+        worker.submit("remember", job("kept"), lasting=True)
+        worker.stop(timeout=0.0)
+        go_on.set()
+        assert what(posted) == "closed"
+    assert kept == ["kept"]
+
+
 def test_a_rest_lets_no_job_begin_until_it_is_over() -> None:
     """And cancels the job under way that does not end by itself."""
     begun, cancelled = threading.Event(), threading.Event()

@@ -37,6 +37,8 @@ class Worker:
         self._interval = interval
         """Seconds until the next idle job, None for none."""
         self._waiting: dict[str, tuple[int, Job]] = {}
+        self._lasting: set[str] = set()
+        """Kinds of jobs that are done even where the worker is stopped before their turn."""
         self._newest: dict[str, int] = {}
         """The number of the newest job of each kind; 0 once nobody wants to know what it comes to."""
         self._last = self._under_way = 0
@@ -53,9 +55,14 @@ class Worker:
     def start(self) -> None:
         self._thread.start()
 
-    def submit(self, kind: str, job: Job) -> int:
-        """Run `job` soon, instead of an older one of its kind that still waits; its number."""
+    def submit(self, kind: str, job: Job, *, lasting: bool = False) -> int:
+        """Run `job` soon, instead of an older one of its kind that still waits; its number.
+
+        `lasting`: also where the worker is stopped before that, as for what is to be kept on disk.
+        """
         with self._wake:
+            if lasting:
+                self._lasting.add(kind)
             self._waiting.pop(kind, None)
             number = self._number(kind)
             self._waiting[kind] = number, job
@@ -117,10 +124,10 @@ class Worker:
         return bool(self._under_way or self._waiting)
 
     def stop(self, timeout: float = 2.0) -> None:
-        """End the thread after the job under way, wait for it at most `timeout` seconds."""
+        """End the thread after the job under way and lasting ones, wait for it at most `timeout` seconds."""
         with self._wake:
             self._stopped = True
-            self._waiting.clear()
+            self._waiting = {kind: job for kind, job in self._waiting.items() if kind in self._lasting}
             self._wake.notify()
         self.go_on()
         if self._thread.is_alive():
@@ -154,7 +161,7 @@ class Worker:
                     return "idle", self._under_way, self._idle
             while not self._waiting and not self._stopped:
                 self._wake.wait()
-            if self._stopped:
+            if not self._waiting:
                 return None
             kind = next(iter(self._waiting))
             # First under way and only then waiting no more, so that it never looks as if nothing were to do.

@@ -165,9 +165,8 @@ class ReplayingScreen(Screen[str | None]):
         """Keep breakpoints and bookmarks for the next session, off the event loop."""
         old, new = view.timeline, move.timeline
         if old.breakpoints is not new.breakpoints or old.bookmarks is not new.bookmarks:
-            self.worker.submit(
-                "remember", lambda: self.memory.remember(new.run, new.breakpoints, new.bookmarks)
-            )
+            kept = new.run, new.breakpoints, new.bookmarks
+            self.worker.submit("remember", lambda: self.memory.remember(*kept), lasting=True)
 
     def _show_waiting(self) -> None:
         if self.view is not None and self.view.busy and self.view.stale:

@@ -112,7 +112,7 @@ class SqlScreen(TypingScreen):
     def _run(self, text: str, limit: int) -> None:
         self._early = self.running
         self.history.add(text)
-        self.worker.submit("remember", lambda: self.history.save(text))
+        self.worker.submit("remember", lambda: self.history.save(text), lasting=True)
         self.submit("ask", lambda: self.asker.ask(text, limit))
 
     @on(Answered)
