@@ -182,7 +182,7 @@ def test_an_exception_whose_text_raises_is_recorded_too(recorder: Recorder, step
     with recorder.run() as run, pytest.raises(OddError):
         run.tool(fail)
     (row,) = steps(run.run_id)
-    assert row["error"]["message"] == "<its text raised RuntimeError>"
+    assert row["error"]["message"] == "<str raised RuntimeError>"
 
 
 def test_steps_taken_inside_a_step_name_it_as_their_parent(recorder: Recorder, steps: Any) -> None:

@@ -3,6 +3,7 @@
 import psycopg
 
 from stepwell.core.codec import Redacted, canonical, encode
+from stepwell.core.codec.foreign import said
 from stepwell.core.redaction import Redactor
 from stepwell.errors import EncodingError, RecordingError
 
@@ -13,13 +14,6 @@ def type_of(error: BaseException) -> str:
     """`module.Qualname`; exceptions of Python's own go without their module."""
     kind = type(error)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def message_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception as problem:  # a broken __str__ may raise anything, and must not hide the error itself
-        return f"<its text raised {type(problem).__name__}>"
 
 
 def failure(error: BaseException, redact: Redactor | None = None) -> str:
@@ -36,7 +30,7 @@ def failure(error: BaseException, redact: Redactor | None = None) -> str:
 
 
 def _words(error: BaseException, redact: Redactor | None) -> tuple[str, str]:
-    kind, message = type_of(error), message_of(error)
+    kind, message = type_of(error), said(error, str)
     if redact is None:
         return kind, message
     try:
@@ -59,7 +53,7 @@ def is_too_large(error: RecordingError) -> bool:
 def cause(error: BaseException) -> str:
     """One line that says why the database did not take something."""
     if isinstance(error, psycopg.Error) and error.diag.message_primary:
-        said = error.diag.message_primary
-        return f"{said}; JSONB holds no more than 256 MB" if isinstance(error, _TooLarge) else said
-    lines = message_of(error).strip().splitlines()
+        words = error.diag.message_primary
+        return f"{words}; JSONB holds no more than 256 MB" if isinstance(error, _TooLarge) else words
+    lines = said(error, str).strip().splitlines()
     return lines[0] if lines else type_of(error)

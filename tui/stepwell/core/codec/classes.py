@@ -12,6 +12,7 @@ from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
+from stepwell.core.codec.foreign import said
 from stepwell.core.codec.parts import Make, Nesting, Parts, Rebuilding, Take, UnsupportedError
 from stepwell.core.codec.references import Reference, find, reference, type_name
 from stepwell.core.codec.text import clean
@@ -112,11 +113,7 @@ def _take_named(value: Any, _: Nesting) -> Parts:
 
 def _take_exception(value: BaseException, context: Nesting) -> Parts:
     ref, found = reference(type(value))
-    try:
-        message = str(value)
-    except Exception as error:  # a broken __str__ may raise anything, and the exception is worth keeping
-        message = f"<str raised {type(error).__name__}>"
-    base = {"type": type_name(ref), "message": message, "args": list(value.args)}
+    base = {"type": type_name(ref), "message": said(value, str), "args": list(value.args)}
     state = _state(value)
     return Parts(base, ("exception", ref), context.nested(state) if state else None, not found)
 

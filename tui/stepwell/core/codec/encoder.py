@@ -13,6 +13,7 @@ from types import NoneType
 from typing import Any, NoReturn
 
 from stepwell.core.codec import classes, containers, scalars
+from stepwell.core.codec.foreign import said
 from stepwell.core.codec.order import OrderBook
 from stepwell.core.codec.parts import Head, Parts, Take
 from stepwell.core.codec.references import reference, type_name
@@ -180,11 +181,7 @@ class Encoder:
             return self._opaque_parts(value)
 
     def _opaque_parts(self, value: object) -> Parts:
-        try:
-            text = str.__str__(repr(value))
-        except Exception as error:  # a broken __repr__ may raise anything, and must not stop the agent
-            text = f"<repr raised {type(error).__name__}>"
-        return self._stand_in_parts(Opaque(type_name(reference(type(value))[0]), text))
+        return self._stand_in_parts(Opaque(type_name(reference(type(value))[0]), said(value, repr)))
 
     def _stand_in_parts(self, value: StandIn) -> Parts:
         if isinstance(value, Opaque):
