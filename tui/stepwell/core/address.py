@@ -160,16 +160,22 @@ def _part(match: re.Match[str]) -> str | int:
 def resolve_path(value: object, path: Sequence[str | int]) -> object:
     """The part of a JSON value that a path names; NotFoundError says how far it led."""
     for depth, part in enumerate(path):
-        inside = isinstance(part, str) if isinstance(value, dict) else isinstance(part, int)
         try:
-            if not isinstance(value, dict | list | tuple) or not inside:
-                raise KeyError(part)
-            value = value[part]  # type: ignore[index]  # the kind of key was looked at above
-        except (KeyError, IndexError):
+            value = _item(value, part)
+        except LookupError:
             here = path_text(tuple(path[:depth]))
             wanted = path_text(tuple(path[: depth + 1]))
             raise NotFoundError(f"no {wanted}: {here} is {_kind(value)}") from None
     return value
+
+
+def _item(value: object, part: str | int) -> object:
+    """One step into a JSON value. Raises LookupError."""
+    if isinstance(part, str) and isinstance(value, dict):
+        return value[part]
+    if isinstance(part, int) and isinstance(value, list | tuple):
+        return value[part]
+    raise KeyError(part)
 
 
 def _kind(value: object) -> str:
