@@ -1,6 +1,5 @@
 """Files of the user's own that are written whole or not at all."""
 
-import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -14,7 +13,5 @@ def write_whole(path: Path, text: str) -> None:
         with open(handle, "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(name, path)
-    except BaseException:  # an interrupt too must not leave half a file behind
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    finally:  # whatever happens, no half of a file stays; a whole one has its other name by now
+        Path(name).unlink(missing_ok=True)

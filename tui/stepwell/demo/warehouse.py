@@ -120,9 +120,8 @@ def syncing(target: Target) -> Iterator[Sync]:
             sync = Sync(process)
             sync.do(target.conninfo, READY)
             yield sync
-        except BaseException:  # whatever it is: nobody is left to tell the process to end
+        finally:  # it has done what it was told, or will not: nobody tells it to end
             process.kill()
-            raise
 
 
 def main() -> None:
