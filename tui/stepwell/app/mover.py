@@ -59,7 +59,7 @@ class Mover:
     def _open_for(self, begun: Future[Opened]) -> None:
         try:
             begun.set_result(self._open())
-        except BaseException as problem:  # told where it is waited for
+        except BaseException as problem:  # of any kind: `open`, which would wait for ever, raises it
             begun.set_exception(problem)
 
     def open(self) -> Opened:

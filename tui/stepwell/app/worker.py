@@ -175,5 +175,5 @@ class Worker:
             return job()
         except StepwellError as problem:
             return Failed(str(problem), kind, number)
-        except Exception as problem:  # a thread's death would leave a screen that never changes again
+        except Exception as problem:  # a fault of ours: told, for a dead thread leaves a dead screen
             return Failed(f"{type(problem).__name__}: {problem}", kind, number)
