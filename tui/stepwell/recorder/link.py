@@ -135,8 +135,7 @@ class Link:
                 self._commit(batch, sent, lost)
         except DatabaseError as error:  # nothing answers: it is the same for all
             self._fail(batch, error)
-        except Exception as error:
-            # Whatever it is, the callers wait for an answer and the thread has to go on.
+        except Exception as error:  # whatever it is, callers wait for an answer and the thread has to go on
             rest = [intent for intent in batch if not intent.settled]
             parts = _parts(rest, error)
             if len(parts) < 2:

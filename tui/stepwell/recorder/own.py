@@ -90,7 +90,7 @@ def _driver(given: Any) -> AgentConnection | None:
             return given
         try:
             given = next((inner for name in NAMES if (inner := getattr(given, name, None)) is not None), None)
-        except Exception as error:  # it may refuse in any way
+        except Exception as error:  # of the class of a library that is not known here
             raise _ForeignError from error
     return given if isinstance(given, Connection | AsyncConnection) else None
 
