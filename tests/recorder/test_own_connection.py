@@ -13,7 +13,7 @@ from psycopg.pq import TransactionStatus
 from stepwell import Recorder, Run, current_run
 from stepwell.store.watching import watch
 from tests.recorder.conftest import Look, Row
-from tests.recorder.test_failures import Observer
+from tests.recorder.test_failures import Observer, in_threads
 from tests.recorder.test_snapshots import World, snapshots
 
 IDLE, INTRANS, INERROR = TransactionStatus.IDLE, TransactionStatus.INTRANS, TransactionStatus.INERROR
@@ -270,11 +270,7 @@ def test_a_long_prompt_and_a_batch_take_it_too(recorder: Recorder, schema_dsn: s
                 mine.llm(lambda messages: len(messages), messages=messages)
 
     with recorder.run() as run:
-        threads = [threading.Thread(target=work, args=(run,)) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        assert in_threads(*[lambda: work(run)] * 6) == [None] * 6
     rows = steps(run.run_id)
     assert len(rows) == 30
     assert any(row["input_base"] for row in rows)

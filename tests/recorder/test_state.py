@@ -1,7 +1,7 @@
 """State: the whole goes in, the difference is stored, and folding gives the whole back."""
 
-import threading
 from decimal import Decimal
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +10,7 @@ import pytest
 from stepwell import EncodingError, Recorder
 from stepwell.core.state import StateStep, fold
 from stepwell.core.world import SHARED
+from tests.recorder.test_failures import in_threads
 
 
 def folded(rows: list[dict[str, Any]]) -> dict[str | None, object]:
@@ -85,11 +86,7 @@ def test_states_of_many_threads_and_recorders_fold_to_the_last_one_given(schema_
             for k in range(25):
                 views[n % 2].state({"by": n, "k": k, f"key{n}": [n] * (k % 3)})
 
-        threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        assert in_threads(*[partial(work, n) for n in range(6)]) == [None] * 6
         rows = steps(run.run_id)
         assert len(rows) == 150
         assert sorted(r["step_number"] for r in rows) == list(range(1, 151))
