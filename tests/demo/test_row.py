@@ -1,8 +1,5 @@
 """The demo's second story: a run that failed over a row which another process changed meanwhile, and changed back."""
 
-from collections.abc import Iterator
-from contextlib import closing
-
 import psycopg
 import pytest
 
@@ -12,7 +9,6 @@ from stepwell.core.world import Moment
 from stepwell.demo import approval
 from stepwell.demo.model import Call, Say
 from stepwell.replay import Replayer
-from stepwell.store.connect import resolve
 from tests.demo.stories import letters, story
 
 STATUS = "SELECT status FROM orders WHERE id = 8244"
@@ -21,12 +17,6 @@ STATUS = "SELECT status FROM orders WHERE id = 8244"
 @pytest.fixture
 def head(demo_dsn: str) -> RunHead:
     return story(demo_dsn, "approval")
-
-
-@pytest.fixture
-def replayer(demo_dsn: str, head: RunHead) -> Iterator[Replayer]:
-    with closing(Replayer(resolve(demo_dsn), head.run_id)) as replayer:
-        yield replayer
 
 
 def rows(answer: Answer) -> list[tuple[str | None, ...]]:

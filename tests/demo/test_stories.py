@@ -1,7 +1,6 @@
 """The runs of the demo are what README tells of them."""
 
 import json
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -17,24 +16,18 @@ from tests.demo.stories import letters, story
 
 
 @pytest.fixture
-def loop(demo_dsn: str) -> RunHead:
+def head(demo_dsn: str) -> RunHead:
     return story(demo_dsn, "loop")
 
 
-@pytest.fixture
-def replayer(demo_dsn: str, loop: RunHead) -> Iterator[Replayer]:
-    with closing(Replayer(resolve(demo_dsn), loop.run_id)) as replayer:
-        yield replayer
-
-
-def test_the_newest_run_loops_over_a_search_until_its_turns_are_up(loop: RunHead, replayer: Replayer) -> None:
-    assert (loop.name, loop.status, loop.steps) == ("refund-triage", "failed", 52)
-    assert loop.error is not None
-    assert loop.error.endswith("MaxTurnsError: 25 turns")
-    assert loop.loop == Loop("search_orders", 5, 51, 1, 24)
+def test_the_newest_run_loops_over_a_search_until_its_turns_are_up(head: RunHead, replayer: Replayer) -> None:
+    assert (head.name, head.status, head.steps) == ("refund-triage", "failed", 52)
+    assert head.error is not None
+    assert head.error.endswith("MaxTurnsError: 25 turns")
+    assert head.loop == Loop("search_orders", 5, 51, 1, 24)
     assert letters(replayer) == "lts" + "lt" * 24 + "l"
     last = replayer.heads()[-1]
-    assert last.error == loop.error
+    assert last.error == head.error
     assert not last.has_output
 
 
@@ -99,10 +92,10 @@ def test_one_run_goes_well(demo_dsn: str) -> None:
 
 
 def test_the_plain_command_line_tells_what_the_model_saw(
-    demo_dsn: str, loop: RunHead, capsys: pytest.CaptureFixture[str]
+    demo_dsn: str, head: RunHead, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--dsn", demo_dsn, "show", f"{loop.run_id.hex}:5"]) == 0
+    assert main(["--dsn", demo_dsn, "show", f"{head.run_id.hex}:5"]) == 0
     assert "seen     2,048 of 12,375 characters stand in the next prompt, step 6" in capsys.readouterr().out
-    assert main(["--dsn", demo_dsn, "show", f"{loop.run_id.hex}:5:$.seen", "--json"]) == 0
+    assert main(["--dsn", demo_dsn, "show", f"{head.run_id.hex}:5:$.seen", "--json"]) == 0
     value = json.loads(capsys.readouterr().out)["value"]
     assert value == {"step": 6, "how": "cut", "characters": 2048, "of": 12375}
