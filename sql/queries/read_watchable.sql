@@ -1,5 +1,10 @@
--- Of one relation all that decides whether and how it can be watched; no row where there is no such relation.
-WITH RECURSIVE base AS ( -- types without the domains around them
+-- Of one relation all that decides whether and how it can be watched; no row where there is no such relation. Asked of the
+-- catalogs alone, for pg_partition_tree() would wait for whoever has a partition locked.
+WITH RECURSIVE tree AS (
+    SELECT to_regclass(%(name)s)::oid AS relid
+    UNION ALL
+    SELECT i.inhrelid FROM tree JOIN pg_inherits i ON i.inhparent = tree.relid AND NOT i.inhdetachpending
+), base AS ( -- types without the domains around them
     SELECT t.oid AS type, t.oid, t.typtype, t.typbasetype, t.typnamespace, t.typelem, t.typcategory, t.typlen
     FROM pg_type t
     WHERE t.oid IN (SELECT atttypid FROM pg_attribute WHERE attrelid = to_regclass(%(name)s) AND attnum > 0)
@@ -18,10 +23,10 @@ SELECT c.oid, n.nspname AS schema, c.relname AS name, c.relkind AS kind, c.relpe
        CASE WHEN c.relispartition THEN pg_partition_root(c.oid)::regclass::text END AS root,
        c.relkind <> 'p' AND NOT c.relispartition
            AND EXISTS (SELECT FROM pg_inherits WHERE c.oid IN (inhparent, inhrelid)) AS inherits,
-       EXISTS (SELECT FROM pg_partition_tree(c.oid) AS tree JOIN pg_class p ON p.oid = tree.relid
-               WHERE p.relkind = 'f') AS has_foreign,
-       EXISTS (SELECT FROM pg_partition_tree(c.oid) AS tree JOIN pg_class p ON p.oid = tree.relid
-               WHERE p.relrowsecurity) AS part_secured,
+       c.relkind = 'p'
+           AND EXISTS (SELECT FROM tree JOIN pg_class p ON p.oid = tree.relid WHERE p.relkind = 'f') AS has_foreign,
+       c.relkind = 'p'
+           AND EXISTS (SELECT FROM tree JOIN pg_class p ON p.oid = tree.relid WHERE p.relrowsecurity) AS part_secured,
        (SELECT count(*) FROM pg_index WHERE indrelid = c.oid AND indisprimary AND NOT indimmediate) > 0 AS deferrable,
        (SELECT array_agg(k.attnum ORDER BY k.place)
         FROM pg_index i CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY AS k (attnum, place)

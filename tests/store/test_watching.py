@@ -210,6 +210,20 @@ def test_who_writes_the_table_is_named_and_nothing_was_changed(owner: Connection
     assert owner.execute("SELECT to_regnamespace('stepwell_log')").fetchone() == (None,)
 
 
+def test_who_has_a_partition_locked_is_waited_for_no_longer_either(owner: Connection, dsn: str) -> None:
+    owner.execute(
+        "CREATE TABLE t (id int PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE t1 PARTITION OF t DEFAULT"
+    )
+    with psycopg.connect(dsn, application_name="migration") as other:
+        other.execute("LOCK TABLE t1 IN ACCESS EXCLUSIVE MODE")
+        owner.execute("SET statement_timeout = '10s'")  # not for ever, if it did wait
+        assert draft(Draft(owner), "t").again is False
+        with pytest.raises(
+            DatabaseError, match=r"t is in use \(migration \(pid \d+\) writes it: waited 1 s\)"
+        ):
+            watch(owner, "t")
+
+
 def test_the_draft_is_all_that_it_takes_and_does_nothing(owner: Connection) -> None:
     owner.execute(
         'CREATE TABLE t (id int PRIMARY KEY, v text); CREATE TABLE "O\'dd 100%" (id int PRIMARY KEY)'

@@ -124,10 +124,10 @@ def put_triggers(script: Script, names: Names) -> None:
 def _relations(connection: Connection[Any], names: Names) -> list[sql.Identifier]:
     """The table and all of its partitions."""
     found = connection.execute(
-        "SELECT n.nspname, c.relname FROM pg_partition_tree(%(oid)s::oid::regclass) AS tree"
-        " JOIN pg_class c ON c.oid = tree.relid JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " UNION SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " WHERE c.oid = %(oid)s ORDER BY 1, 2",
+        "WITH RECURSIVE tree AS (SELECT %(oid)s::oid AS relid UNION ALL SELECT i.inhrelid FROM tree"
+        " JOIN pg_inherits i ON i.inhparent = tree.relid AND NOT i.inhdetachpending)"
+        " SELECT n.nspname, c.relname FROM tree"
+        " JOIN pg_class c ON c.oid = tree.relid JOIN pg_namespace n ON n.oid = c.relnamespace ORDER BY 1, 2",
         {"oid": names.table.oid},
     ).fetchall()
     return [sql.Identifier(*row) for row in found]
