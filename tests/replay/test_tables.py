@@ -12,7 +12,7 @@ from stepwell.core.past import Certainty
 from stepwell.core.world import Moment
 from stepwell.errors import DatabaseError, NotFoundError
 from stepwell.replay import Replayer
-from stepwell.replay.tables import Tables
+from stepwell.replay.tables import MOST_TOUCHES, Tables
 from stepwell.store.changes import MOST_ENTRIES
 from stepwell.store.connect import resolve
 from stepwell.store.texts import LONGEST
@@ -80,6 +80,50 @@ def test_a_story_begins_where_the_past_of_the_table_does(schema_dsn: str, shop: 
         (3, True, True, "in a transaction", True),
     ]
     tables.close()
+
+
+def test_a_story_has_what_was_written_before_a_step_that_is_within_another(
+    schema_dsn: str, shop: psycopg.Connection
+) -> None:
+    """The step around it has the number before, and ends when all has been written."""
+    watch(shop, '"odd Table"')
+    recorder = stepwell.Recorder(schema_dsn)
+    with recorder, recorder.run("around") as run, run.step("tool_call", "1: around"):
+        for number in "23":
+            shop.execute(SET, [f"before {number}"])
+            run.tool(len, number)
+    with closing(Tables(resolve(schema_dsn), run.run_id, 3, Moment.AFTER)) as tables:
+        (table,) = tables.listing().tables
+        touches = tables.story(table, ("x,%y", "1")).touches
+    told = [
+        (
+            each.step,
+            each.during,
+            each.change.old and each.change.old[2],
+            each.change.new and each.change.new[2],
+        )
+        for each in touches
+    ]
+    assert told == [(2, False, "one", "before 2"), (3, False, "before 2", "before 3")]
+
+
+def test_a_story_of_a_run_stays_however_often_the_row_is_written_before_and_after_it(
+    schema_dsn: str, shop: psycopg.Connection
+) -> None:
+    watch(shop, '"odd Table"')
+    often = [str(number) for number in range(MOST_TOUCHES + 1)]
+    with stepwell.Recorder(schema_dsn) as recorder:
+        for note in often:
+            shop.execute(SET, [note])
+        with recorder.run("long ago") as run:
+            run.tool(shop.execute, SET, ["in the run"])
+        for note in often:
+            shop.execute(SET, [note])
+    with closing(Tables(resolve(schema_dsn), run.run_id, 1, Moment.AFTER)) as tables:
+        (table,) = tables.listing().tables
+        story = tables.story(table, ("x,%y", "1"))
+    assert [each.change.new and each.change.new[2] for each in story.touches] == ["in the run"]
+    assert not story.more
 
 
 def test_pages_of_names_that_need_quotes_and_keys_of_several_columns(

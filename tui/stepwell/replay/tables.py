@@ -11,7 +11,7 @@ import psycopg
 from stepwell.core.pages import Listing, Page, Start, Story, Touch
 from stepwell.core.past import Certainty, Instant, Origin, RowChange, Rows, StepChanges, Table, TableChanges
 from stepwell.core.world import Moment
-from stepwell.errors import DatabaseError, NotFoundError
+from stepwell.errors import DatabaseError
 from stepwell.replay.reports import replay_of
 from stepwell.store.asof import Standing, Survey, judge_again, survey, turn
 from stepwell.store.changes import read_changes
@@ -172,14 +172,15 @@ def _touches(
     touches: list[Touch] = []
     old: Texts | None = None
     was_known = True
-    for (number, during), writes in groupby(written, lambda write: (write.step, write.during)):
-        step, last = read_instants(connection, run_id, number), list(writes)[-1]
+    for (number, during), group in groupby(written, lambda write: (write.step, write.during)):
+        step, writes = read_instants(connection, run_id, number), list(group)
         if not touches:
-            before = _before(connection, run_id, step, number, during)
+            before = step.before if during else _unseen(connection, run_id, writes[0])
             was_known, old = _row(connection, before, step.origin, table, key)
         is_known, new = _row(connection, step.after if during else step.before, step.origin, table, key)
         known = was_known and is_known
         own = step.after.backend if step.before and step.after else None
+        last = writes[-1]
         mine = None if own is None or not during else last.backend == own
         if old != new or not known:
             change = RowChange(key, old, new, last.who, last.backend, mine)
@@ -188,16 +189,10 @@ def _touches(
     return touches
 
 
-def _before(
-    connection: psycopg.Connection, run_id: UUID, step: Instants, number: int, during: bool
-) -> Instant | None:
-    """The instant before a write that a step was the first to see."""
-    if during:
-        return step.before
-    try:
-        return read_instants(connection, run_id, number - 1).after
-    except NotFoundError:
-        return step.before
+def _unseen(connection: psycopg.Connection, run_id: UUID, write: Written) -> Instant | None:
+    """The last instant of the run that did not see a write."""
+    step = read_instants(connection, run_id, write.unseen)
+    return step.after if write.ended else step.before
 
 
 def _row(

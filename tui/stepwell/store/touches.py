@@ -15,6 +15,9 @@ class Written(NamedTuple):
 
     step: int
     during: bool
+    unseen: int
+    """The step with the last instant that did not see it: `ended`, that of its end, else that of its beginning."""
+    ended: bool
     who: str
     backend: int
 
@@ -24,18 +27,25 @@ def read_touches(
 ) -> tuple[list[Written], bool]:
     """The writes of a row during the run that its steps have seen, oldest first, and whether there are older ones.
 
-    The newest `most` are looked at. Raises what psycopg raises.
+    The newest `most` are looked at of those that were made while it went on, whatever came later. Raises what psycopg
+    raises.
     """
     statement = sql.SQL(
-        "WITH e AS MATERIALIZED (SELECT position, xid, who, backend FROM {log} WHERE {same}"
-        " ORDER BY position DESC LIMIT {most}),"
-        " step AS MATERIALIZED (SELECT step_number, finished_order, snapshot_before,"
+        "WITH step AS MATERIALIZED (SELECT step_number, finished_order, snapshot_before,"
         " own_before, position_before, snapshot_after, own_after, position_after FROM agent_steps"
-        " WHERE run_id = {run} AND snapshot_before IS NOT NULL AND snapshot_after IS NOT NULL)"
-        " SELECT e.who, e.backend::text, s.step_number::text, s.during::text FROM e LEFT JOIN LATERAL"
+        " WHERE run_id = {run} AND snapshot_before IS NOT NULL AND snapshot_after IS NOT NULL),"
+        " e AS MATERIALIZED (SELECT position, xid, who, backend FROM {log} WHERE {same}"
+        " AND (xid >= (SELECT min(pg_snapshot_xmin(snapshot_before)) FROM step)"
+        " AND xid < (SELECT max(pg_snapshot_xmax(snapshot_after)) FROM step)"
+        " OR xid IN (SELECT own_after FROM step))"
+        " ORDER BY position DESC LIMIT {most})"
+        " SELECT e.who, e.backend::text, s.step_number::text, s.during::text, u.step_number::text, u.ended::text"
+        " FROM e LEFT JOIN LATERAL"
         " (SELECT step_number, NOT ({before}) AS during FROM step WHERE {after}"
-        " ORDER BY coalesce(finished_order, step_number), step_number LIMIT 1) AS s"
-        " ON s.during OR EXISTS (SELECT FROM step WHERE NOT ({after})) ORDER BY e.position"
+        " ORDER BY coalesce(finished_order, step_number), step_number LIMIT 1) AS s ON true LEFT JOIN LATERAL"
+        " (SELECT step_number, NOT ({after}) AS ended FROM step WHERE NOT ({before})"
+        " ORDER BY pg_snapshot_xmax(CASE WHEN {after} THEN snapshot_before ELSE snapshot_after END) DESC,"
+        " step_number DESC LIMIT 1) AS u ON true ORDER BY e.position"
     ).format(
         log=sql.Identifier(LOG, f"t{standing.id}"),
         same=sql.SQL(" AND ").join(
@@ -49,9 +59,9 @@ def read_touches(
     )
     found = read_texts(connection, statement)
     seen = [
-        Written(int(step), during == "true", who or "", int(backend or 0))
-        for who, backend, step, during in found[-most:]
-        if step is not None
+        Written(int(step), during == "true", int(unseen), ended == "true", who or "", int(backend or 0))
+        for who, backend, step, during, unseen, ended in found[-most:]
+        if step is not None and unseen is not None
     ]
     return seen, len(found) > most
 
