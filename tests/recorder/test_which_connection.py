@@ -36,11 +36,18 @@ class Refusing:
 
 
 def test_what_leads_to_a_connection_is_as_good(recorder: Recorder, own: Connection[Any], steps: Look) -> None:
+    opened_when_used = SimpleNamespace(connection=None)  # as Django's
     with recorder.run() as run:
         run.named(connection=wrapped(own)).tool(len, "a")
         run.named(connection=SimpleNamespace(connection=own)).tool(len, "a")
         run.named(connection=Refusing()).tool(len, "a")
-    assert [row["backend"] for row in steps(run.run_id)] == [own.info.backend_pid] * 2 + [None]
+        late = run.named(connection=opened_when_used)
+        late.tool(setattr, opened_when_used, "connection", own)
+        late.tool(len, "a")
+    pid = own.info.backend_pid
+    rows = steps(run.run_id)
+    assert [row["backend"] for row in rows] == [pid, pid, None, pid, pid]
+    assert [row["position_before"] for row in rows] == [0, 0, None, None, 0]
 
 
 @pytest.mark.parametrize("given", ["postgres:///", SimpleNamespace(connection=lambda: None), 7])

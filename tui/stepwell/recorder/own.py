@@ -34,7 +34,7 @@ class Own:
         Raises UsageError for anything else.
         """
         self._given, self._process = given, os.getpid()
-        with suppress(_ForeignError):
+        with suppress(_NotNowError):
             if _driver(given) is None:
                 raise UsageError(
                     f"connection is a psycopg connection, or leads to one, not {type(given).__name__}"
@@ -76,23 +76,38 @@ class Own:
             return None
         try:
             return _driver(self._given)
-        except _ForeignError:
+        except _NotNowError:
             return None
 
 
-class _ForeignError(Exception):
-    """An object that is not ours would not say what it stands for, as one that is closed."""
+class _NotNowError(Exception):
+    """What should lead to a connection does not: it is closed, or opened only when it is used."""
 
 
 def _driver(given: Any) -> AgentConnection | None:
     for _ in range(LAYERS):
         if isinstance(given, Connection | AsyncConnection):
             return given
-        try:
-            given = next((inner for name in NAMES if (inner := getattr(given, name, None)) is not None), None)
-        except Exception as error:  # of the class of a library that is not known here
-            raise _ForeignError from error
+        given = _below(given)
     return given if isinstance(given, Connection | AsyncConnection) else None
+
+
+def _below(given: object) -> object:
+    """The next object on the way to the connection; None where this one leads to nothing. Raises _NotNowError."""
+    leads = False
+    try:
+        for name in NAMES:
+            inner = getattr(given, name, given)
+            if inner is given:  # it has no such attribute
+                continue
+            if inner is not None:
+                return inner
+            leads = True
+    except Exception as error:  # of the class of a library that is not known here
+        raise _NotNowError from error
+    if leads:
+        raise _NotNowError
+    return None
 
 
 def _question(connection: AgentConnection) -> Errand:
