@@ -1,6 +1,8 @@
 """Tables are watched where their past can be told exactly, refused with the reason where not, and left as they were."""
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -222,6 +224,25 @@ def test_who_has_a_partition_locked_is_waited_for_no_longer_either(owner: Connec
             DatabaseError, match=r"t is in use \(migration \(pid \d+\) writes it: waited 1 s\)"
         ):
             watch(owner, "t")
+
+
+def test_a_table_that_is_altered_while_it_is_waited_for_is_watched_as_it_is_then(
+    owner: Connection, dsn: str
+) -> None:
+    owner.execute("CREATE TABLE t (id int PRIMARY KEY, v int)")
+    isolated = psycopg.connect(dsn, autocommit=True, options="-c default_transaction_isolation=serializable")
+    with psycopg.connect(dsn) as other, isolated, ThreadPoolExecutor(1) as pool:
+        other.execute("ALTER TABLE t ADD COLUMN more int, ALTER v TYPE text")
+        done = pool.submit(watch, isolated, "t")
+        waits = "SELECT count(*) FROM pg_locks WHERE pid = %s AND NOT granted"
+        while not done.done() and owner.execute(waits, [isolated.info.backend_pid]).fetchone() == (0,):
+            time.sleep(0.01)
+        other.commit()
+        assert done.result().again is False
+    owner.execute("INSERT INTO t VALUES (1, 'one', 5)")
+    then = instant(owner)
+    owner.execute("DELETE FROM t")
+    assert past(owner, then, "t") == (EXACT, "", [(1, "one", 5)])
 
 
 def test_the_draft_is_all_that_it_takes_and_does_nothing(owner: Connection) -> None:

@@ -33,9 +33,10 @@ def make_room(script: Script, table: Watchable) -> None:
         )
 
 
-def lock(script: Script, names: Names) -> None:
+def lock(script: Script, table: Watchable) -> None:
     """Nobody writes the table until it is watched; those who do are waited for. The lock that CREATE TRIGGER takes."""
-    script.do(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(names.relation))
+    relation = sql.Identifier(table.schema, table.name)
+    script.do(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(relation))
 
 
 def make_log(script: Script, names: Names, known: Known) -> sql.Composable:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from psycopg import ClientCursor, Connection, sql
+from psycopg import ClientCursor, Connection, IsolationLevel, sql
 
 Statement = bytes | str | sql.Composable
 
@@ -28,7 +28,8 @@ class Script:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """What is done within is done together or not at all."""
+        """What is done within is done together or not at all; what others have committed by then, it sees."""
+        self.connection.isolation_level = IsolationLevel.READ_COMMITTED
         with self.connection.transaction():
             yield
 

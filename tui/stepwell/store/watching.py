@@ -124,6 +124,10 @@ def _watch(script: Script, name: str) -> Watched:
     with _changing(script, table.schema, table.name):
         roles = ready_roles(script)
         _install(script)
+        making.lock(script, table)
+        table = read_watchable(
+            connection, sql_name(table.schema, table.name)
+        )  # as it is now that nobody alters it
         known = _known(connection, table.oid)
         if known is not None and not _is_the_same(known, table):
             raise DatabaseError(_changed_type(known, table))
@@ -137,7 +141,6 @@ def _watch(script: Script, name: str) -> Watched:
 
 def _make(script: Script, names: Names, known: dict[str, Any] | None, roles: Roles) -> list[str]:
     """Everything that is the table's own; notes for its owner."""
-    making.lock(script, names)
     if known is not None:  # what is done to it from here on changes none of its rows
         _look(script, names.table.oid, "before watch")
     log = making.make_log(script, names, known)
