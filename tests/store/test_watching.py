@@ -194,7 +194,11 @@ def test_a_table_that_was_dropped_goes_by_its_name(owner: Connection) -> None:
     before = catalogs(owner)
     watch(owner, '"Gone"')
     owner.execute('DROP TABLE "Gone"')
+    owner.execute('CREATE TABLE "Gone" (id int PRIMARY KEY)')
+    assert watch(owner, '"Gone"').again is False  # another one, which leaves nothing of the first
+    owner.execute('DROP TABLE "Gone"')
     assert unwatch(owner, '"Gone"') == ("public", "Gone", 0, True)
+    assert owner.execute("SELECT nspname FROM pg_namespace WHERE nspname ~ '^stepwell'").fetchall() == []
     assert len(catalogs(owner)) < len(before)
     with pytest.raises(NotFoundError, match="is not watched: no table is"):
         unwatch(owner, '"Gone"')

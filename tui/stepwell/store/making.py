@@ -25,6 +25,7 @@ def make_room(script: Script, table: Watchable) -> None:
         hide(script, row["shadow"], row["name"])
         if row["now"] is None:
             take_out(script, row)
+            clear_shadow(script, row["shadow"])
             continue
         schema, name = row["now"]
         script.do(
@@ -174,14 +175,16 @@ def take_out(script: Script, row: dict[str, Any]) -> None:
         )
 
 
-def clear(script: Script, shadow: str) -> None:
-    """Drop the schema of views once it is empty, and all that is shared once no table is watched, by whom may do so."""
-    row = script.connection.execute(query("read_left_over"), {"shadow": shadow}).fetchone()
-    assert row is not None
-    is_shadow_over, is_all_over = row
-    if is_shadow_over:
+def clear_shadow(script: Script, shadow: str) -> None:
+    """Drop the schema of a view once it is empty, by whom may do so."""
+    if _left_over(script, shadow)[0]:
         script.do(sql.SQL("DROP SCHEMA {}").format(sql.Identifier(shadow)))
-    if is_all_over:
+
+
+def clear(script: Script, shadow: str) -> None:
+    """The same, and drop all that is shared once no table is watched."""
+    clear_shadow(script, shadow)
+    if _left_over(script, shadow)[1]:
         script.do(
             "DROP TABLE IF EXISTS stepwell_log.tables, stepwell_log.shapes, stepwell_log.losses;"
             " DROP SEQUENCE IF EXISTS stepwell_log.position;"
@@ -189,3 +192,10 @@ def clear(script: Script, shadow: str) -> None:
             " stepwell_log.lose(OID, TEXT);"
             " DROP SCHEMA stepwell_log"
         )
+
+
+def _left_over(script: Script, shadow: str) -> tuple[bool, bool]:
+    """Whether the schema of a view is empty, and whether no table is watched; false where this role may not drop it."""
+    row = script.connection.execute(query("read_left_over"), {"shadow": shadow}).fetchone()
+    assert row is not None
+    return row[0], bool(row[1])

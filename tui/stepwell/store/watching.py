@@ -125,9 +125,8 @@ def _watch(script: Script, name: str) -> Watched:
         roles = ready_roles(script)
         _install(script)
         making.lock(script, table)
-        table = read_watchable(
-            connection, sql_name(table.schema, table.name)
-        )  # as it is now that nobody alters it
+        # Who was waited for may have altered it.
+        table = read_watchable(connection, sql_name(table.schema, table.name))
         known = _known(connection, table.oid)
         if known is not None and not _is_the_same(known, table):
             raise DatabaseError(_changed_type(known, table))
