@@ -1,9 +1,13 @@
 """The SQL screen under a pilot's hands."""
 
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
 from textual import events
 
 from stepwell.app.screens.sql import SqlScreen
-from tests.app.stepping import Debugging
+from tests.app.recorded import LOOPING
+from tests.app.stepping import Debugging, debug
 
 
 class Asking:
@@ -71,3 +75,17 @@ class Asking:
                 and self.debugger.app.keyboard.idle
             )
         )
+
+
+Ask = Callable[[Asking], Awaitable[None]]
+
+
+def asking(
+    dsn: str, act: Ask, *, run: UUID = LOOPING, step: int = 11, size: tuple[int, int] = (80, 24)
+) -> None:
+    """Open SQL at a step and do something there."""
+
+    async def opened(debugger: Debugging) -> None:
+        await act(await Asking(debugger).open())
+
+    debug(dsn, run, opened, step=step, size=size)

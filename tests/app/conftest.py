@@ -1,9 +1,13 @@
-"""Databases that tests of the screens read and never change."""
+"""Databases that tests of the screens look at."""
 
 from collections.abc import Iterator
+from uuid import UUID
 
+import psycopg
 import pytest
 
+import stepwell
+from stepwell.store.watching import watch
 from tests.app import recorded, watched
 from tests.conftest import create_database, drop_database
 
@@ -33,3 +37,23 @@ def watched_dsn(server: str, schema_template: str) -> Iterator[str]:
     watched.fill(conninfo)
     yield conninfo
     drop_database(server, conninfo)
+
+
+@pytest.fixture
+def shop(schema_dsn: str) -> tuple[str, UUID]:
+    """A run whose step 1 and 2 each close an order of a watched table, beside a table that is not watched."""
+    with psycopg.connect(schema_dsn, autocommit=True) as connection:
+        connection.execute("CREATE TABLE orders (id int PRIMARY KEY, status text)")
+        connection.execute("CREATE TABLE prices (id int PRIMARY KEY)")
+        connection.execute("INSERT INTO orders VALUES (1, 'open'), (2, 'open')")
+        watch(connection, "orders")
+
+        def close(number: int) -> None:
+            connection.execute("UPDATE orders SET status = 'closed' WHERE id = %s", (number,))
+
+        recorder = stepwell.Recorder(schema_dsn)
+        with recorder.run("shop") as run:
+            run.tool(close, number=1)
+            run.tool(close, number=2)
+        recorder.close()
+    return schema_dsn, run.run_id

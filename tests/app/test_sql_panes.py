@@ -212,15 +212,17 @@ def test_the_history_is_bounded_and_survives_any_file(tmp_path: Path) -> None:
     for number in range(MOST + 5):
         history.add(f"select {number}")
     assert len(history.texts) == MOST
-    history.save("select 1")
-    history.save("select 2")
-    history.save("select 1")
+    for number in (1, 2, 1):
+        history.keep(f"select {number}")
+    history.save()
     assert json.loads(history.path.read_text()) == ["select 2", "select 1"]
     for broken in ("", "{}", "[1, null]", "[" * 10_000, '["\\ud800"]'):
         history.path.write_text(broken)
         found = History(tmp_path / "new")
-        found.save("select 3")
+        found.keep("select 3")
+        found.save()
         assert found.recall(1, "") is None
     history.path.unlink()
     history.path.mkdir()
-    History(tmp_path / "new").save("select 4")
+    history.keep("select 4")
+    history.save()

@@ -1,6 +1,8 @@
 """The statements that were typed, oldest first: in this session, and in a file those of the sessions before."""
 
 import json
+import threading
+from collections import deque
 from pathlib import Path
 
 from stepwell.app.files import write_whole
@@ -21,6 +23,9 @@ class History:
         self._at = len(self.texts)
         self._draft = ""
         """What was being typed when the first step back was made."""
+        self._unsaved: deque[str] = deque()
+        self._saving = threading.Lock()
+        """Held by who reads the file and writes it: a worker, or who leaves meanwhile."""
 
     def add(self, text: str) -> None:
         """Remember a statement as the newest, once, and be at the end again."""
@@ -28,14 +33,23 @@ class History:
             self.texts = _with(self.texts, text)
         self._at, self._draft = len(self.texts), ""
 
-    def save(self, text: str) -> None:
-        """Add one to the file, read anew so that several sessions can share it. Never raises."""
-        if not text.strip() or len(text) > LONGEST:
-            return
-        try:
-            write_whole(self.path, json.dumps(_with(self._read(), text), indent=1))
-        except (OSError, ValueError):
-            return  # it is remembered for this session only
+    def keep(self, text: str) -> None:
+        """Have the next `save` write this one too."""
+        if text.strip() and len(text) <= LONGEST:
+            self._unsaved.append(text)
+
+    def save(self) -> None:
+        """Add what is to be kept to the file, read anew so that several sessions can share it. Never raises."""
+        with self._saving:
+            if not self._unsaved:
+                return
+            texts = self._read()
+            while self._unsaved:
+                texts = _with(texts, self._unsaved.popleft())
+            try:
+                write_whole(self.path, json.dumps(texts, indent=1))
+            except (OSError, ValueError):
+                return  # they are remembered for this session only
 
     def recall(self, by: int, current: str) -> str | None:
         """The statement `by` places on, negative for older ones; None where there is none. `current` is kept."""

@@ -85,6 +85,7 @@ class SqlScreen(TypingScreen):
             case Meta("?"):
                 self.action_help()
             case Meta("q"):
+                self.editor.put("")
                 self.leave()
             case Meta("more") if self.result is not None and self.result.rows.more:
                 self._run(self.result.statement, self.limit * MORE)
@@ -112,7 +113,8 @@ class SqlScreen(TypingScreen):
     def _run(self, text: str, limit: int) -> None:
         self._early = self.running
         self.history.add(text)
-        self.worker.submit("remember", lambda: self.history.save(text), lasting=True)
+        self.history.keep(text)
+        self.worker.submit("remember", self.history.save, lasting=True)
         self.submit("ask", lambda: self.asker.ask(text, limit))
 
     @on(Answered)
@@ -228,5 +230,6 @@ class SqlScreen(TypingScreen):
 
     def leave(self) -> None:
         """Back to the run. What has been typed and not run is remembered as a statement is."""
-        self.history.save(self.editor.text)
+        self.history.keep(self.editor.text)
+        self.history.save()
         self.dismiss()
