@@ -182,6 +182,14 @@ def test_runs_of_another_schema_are_asked_too(shop: Connection, schema_dsn: str,
         list(prune_logs(connection))
 
 
+def test_where_no_table_is_watched_no_run_is_asked(schema_dsn: str, server: str) -> None:
+    grant_roles(schema_dsn)
+    with psycopg.connect(schema_dsn) as owner:
+        owner.execute("CREATE SCHEMA other; CREATE TABLE other.agent_runs (LIKE public.agent_runs)")
+    with login(server, schema_dsn, "stepwell_pruner") as conninfo, connect(resolve(conninfo)) as connection:
+        assert prunable_logs(connection) == list(prune_logs(connection)) == []
+
+
 def test_what_would_go_is_what_goes_once_the_runs_are_deleted(shop: Connection, schema_dsn: str) -> None:
     seen = history(shop, 9)
     for number, day in ((1, 2), (2, 5)):

@@ -47,13 +47,11 @@ def prunable_logs(connection: Connection[Any], without: Sequence[UUID] = ()) -> 
     Raises DatabaseError.
     """
     with _refusals():
-        before = _horizon(connection, without)
+        logs, before = _asked(connection, without)
         found: list[PrunedLog] = []
         if before is None:
             return found
-        for log in _logs(connection):
-            if not log.allowed:
-                continue
+        for log in logs:
             statement = sql.SQL("SELECT count(*) FROM {} WHERE xid < {}").format(_log(log), _xid(before))
             row = connection.execute(statement, prepare=False).fetchone()
             if row is not None and row[0]:
@@ -76,8 +74,7 @@ def prune_logs(connection: Connection[Any]) -> Iterator[PrunedLog]:
     """
     connection.isolation_level = IsolationLevel.READ_COMMITTED
     with _refusals():
-        before = _horizon(connection)
-        logs = [log for log in _logs(connection) if log.allowed]
+        logs, before = _asked(connection)
     if before is not None:
         for log in logs:
             yield from _prune(connection, log, before)
@@ -126,6 +123,12 @@ def _has_some(connection: Connection[Any], log: Any, before: int) -> bool:
     ).format(_log(log), before=_xid(before), oid=sql.Literal(log.oid))
     with _refusals():
         return connection.execute(statement, prepare=False).fetchone() == (True,)
+
+
+def _asked(connection: Connection[Any], without: Sequence[UUID] = ()) -> tuple[list[Any], int | None]:
+    """The logs that this role may prune, and up to where: None for nowhere. Without a log no run is asked."""
+    logs = [log for log in _logs(connection) if log.allowed]
+    return logs, _horizon(connection, without) if logs else None
 
 
 def _horizon(connection: Connection[Any], runs: Sequence[UUID] = ()) -> int | None:
