@@ -187,6 +187,11 @@ def connections(dsn: str) -> Iterator[tuple[Connection, Connection]]:
 _numbers = count(1)
 
 
+LOOKED_AT = """
+SELECT sum(seq_tup_read + idx_tup_fetch) FROM pg_stat_xact_all_tables
+WHERE schemaname = 'stepwell_log' AND relname ~ '^t[0-9]'
+"""
+"""How many entries of logs this transaction has looked at."""
 Connections = tuple[Connection, Connection]
 HISTORIES = st.lists(STEPS, min_size=1, max_size=5)
 SETTINGS = settings(
@@ -210,6 +215,25 @@ def test_the_state_at_each_step_is_the_first_one_and_the_changes_since(
 @given(steps=HISTORIES)
 def test_the_state_at_each_step_of_many_histories(connections: Connections, steps: list[Step]) -> None:
     _assert_told(connections, steps)
+
+
+def test_the_changes_of_a_step_are_read_without_what_was_written_later(connections: Connections) -> None:
+    """However much that is by now."""
+    agent, other = connections
+    with _watched(agent, "busy") as table:
+        other.execute(f"INSERT INTO {table} VALUES (1, 'a')".encode())
+        before = read_instant(other)
+        other.execute(f"UPDATE {table} SET note = 'b'".encode())
+        after = read_instant(other)
+        other.execute(
+            f"INSERT INTO {table} SELECT n, 'c' FROM generate_series(2, 20000) AS n; ANALYZE".encode()
+        )
+        with _past(agent):
+            (found,) = read_changes(agent, before, after, read_origin(agent))
+            looked_at = agent.execute(LOOKED_AT).fetchone()
+    assert [change.new for change in found.changes] == [("1", "b")]
+    assert looked_at is not None
+    assert 0 < int(str(looked_at[0])) < 100
 
 
 def _assert_told(connections: Connections, steps: list[Step]) -> None:

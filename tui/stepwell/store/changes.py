@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from psycopg import Connection, sql
 
+from stepwell.core.changed import end_of
 from stepwell.core.past import Certainty, Instant, Origin, RowChange, TableChanges
 from stepwell.core.verdicts import xmin_of
 from stepwell.store.asof import Standing, Survey, judge_again, survey, turn
@@ -110,11 +111,13 @@ def _entries(
 def _written(standing: Standing, before: Instant, after: Instant) -> sql.Composed:
     """The entries of transactions that the later instant saw and the earlier one did not."""
     return sql.SQL(
-        "(SELECT * FROM {log} AS e WHERE e.xid >= {oldest} AND ({seen}) AND NOT ({known})"
-        " ORDER BY e.position LIMIT {most}) AS written"
+        "(SELECT * FROM {log} AS e WHERE (e.xid >= {oldest} AND e.xid < {end} OR e.xid = {own})"
+        " AND ({seen}) AND NOT ({known}) ORDER BY e.position LIMIT {most}) AS written"
     ).format(
         log=sql.Identifier(LOG, f"t{standing.id}"),
-        oldest=sql.SQL("{}::xid8").format(sql.Literal(str(xmin_of(before)))),
+        oldest=_xid(xmin_of(before)),
+        end=_xid(end_of(after)),
+        own=_xid(after.own),
         seen=_visible(after),
         known=_visible(before),
         most=sql.Literal(MOST_ENTRIES),
@@ -125,9 +128,13 @@ def _visible(instant: Instant) -> sql.Composed:
     plain = sql.SQL("pg_visible_in_snapshot(e.xid, {}::pg_snapshot)").format(sql.Literal(instant.snapshot))
     if instant.own is None:
         return plain
-    return sql.SQL("CASE WHEN e.xid = {}::xid8 THEN e.position <= {} ELSE {} END").format(
-        sql.Literal(str(instant.own)), sql.Literal(instant.position or 0), plain
+    return sql.SQL("CASE WHEN e.xid = {} THEN e.position <= {} ELSE {} END").format(
+        _xid(instant.own), sql.Literal(instant.position or 0), plain
     )
+
+
+def _xid(number: int | None) -> sql.Composed:
+    return sql.SQL("{}::xid8").format(sql.Literal(None if number is None else str(number)))
 
 
 def _rows(
