@@ -173,6 +173,15 @@ def test_a_dry_run_prints_the_sql_and_changes_nothing(shop: Connection, dsn: str
     assert "exact" in capsys.readouterr().out
 
 
+def test_no_name_in_a_dry_run_is_run(shop: Connection, dsn: str, capsys: Capture) -> None:
+    hostile = '"a\nDROP TABLE bare; --"'
+    shop.execute(f"CREATE TABLE {hostile} (id int PRIMARY KEY)")
+    assert stepwell(dsn, "watch", "--dry-run", hostile) == 0
+    shop.execute(capsys.readouterr().out)
+    assert shop.execute("SELECT to_regclass('bare') IS NOT NULL").fetchone() == (True,)
+    assert stepwell(dsn, "unwatch", hostile) == 0
+
+
 @pytest.mark.usefixtures("shop")
 def test_json_tells_what_was_done_and_why_not(dsn: str, capsys: Capture) -> None:
     assert stepwell(dsn, "watch", "--json", "orders", "bare") == 2

@@ -99,9 +99,7 @@ def _tell(
     elif done is not None:
         name = f"{done.schema}.{done.name}"
         if args.dry_run:
-            print(
-                f"-- {'watch again' if done.again else 'watch'} {name.encode('ascii', 'backslashreplace').decode()}"
-            )
+            line(f"-- {'watch again' if done.again else 'watch'} {name}")
             print("\n".join(texts))
         else:
             line(_words(done))
