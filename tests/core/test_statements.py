@@ -156,9 +156,26 @@ def test_its_name_alone_is_no_call(text: str) -> None:
     assert parse(text).kind == "query"
 
 
-def test_names_of_stepwells_own_are_not_to_be_had() -> None:
-    with pytest.raises(StatementError, match="Stepwell's own"):
-        parse('select * from t as "!stepwell_1"')
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('select * from t as "!stepwell_1"', "Stepwell's own"),
+        ("select * from t as U&\"#0021stepwell\" uescape '#'", "Stepwell's own"),
+        (
+            r"""select * from t as U&"#0021stepwell" uescape E'\x23'""",
+            "UESCAPE takes one sign in plain quotes",
+        ),
+        (f"values (treat(7::bigint as {LOCK})), (null)", r"TREAT\(\) does not run here"),
+    ],
+)
+def test_what_would_hide_names_is_not_sent(text: str, why: str) -> None:
+    with pytest.raises(StatementError, match=why):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["select o.treat from o", "select treat, uescape from t"])
+def test_what_only_looks_like_it_is_sent(text: str) -> None:
+    assert parse(text).kind == "query"
 
 
 @pytest.mark.parametrize("text", ["select é, x", "explain select x", " explain (costs off) /* é */ select x"])

@@ -13,7 +13,10 @@ from stepwell.errors import StatementError
 
 CALL = "pg_advisory_xact_lock(7)"
 HELD = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
-CALLS = (CALL, "pg_advisory_xact_lock /* */ (7)", '"pg_advisory_xact_lock"(7)', "(7).pg_advisory_xact_lock")
+CALLS = (
+    CALL, "pg_advisory_xact_lock /* */ (7)", '"pg_advisory_xact_lock"(7)', "(7).pg_advisory_xact_lock",
+    r"""U&"pg!005fadvisory!005fxact!005flock" UESCAPE E'\x21' (7)""", "treat(7::bigint as pg_advisory_xact_lock)",
+)  # fmt: skip
 LITERALS = (
     "'{}'", "E'{}'", "e'{}'", "n'{}'", "U&'{}'", "'{}'\n'{}'", "E'{}'\n'{}'", "E'{}' --{}\n '{}'", "E'{}' '{}'",
     "$${}$$", "$a${}$a$", "1/*{}*/", "1/*{}/*{}*/{}*/", "1--{}\n", "1--{}\r", '1 as "{}"', '1 as U&"{}"', "{}",

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from stepwell.core.effects import why_refused
-from stepwell.core.tokens import Kind, Token, tokens
+from stepwell.core.tokens import Kind, Token, is_uescape, tokens
 from stepwell.errors import StatementError
 
 CURSOR = "stepwell"
@@ -63,9 +63,9 @@ def parse(text: str) -> Statement:
         raise StatementError(f"there is no statement: {ONLY}")
     if "\0" in text or re.search("[\ud800-\udfff]", text):
         raise StatementError("the statement holds what is no text")
-    for token in found:
-        if token.kind is Kind.NAME and token.value.startswith(OURS):
-            raise StatementError(f"names that begin with {OURS} are Stepwell's own", position=token.start + 1)
+    for place, token in enumerate(found):
+        if why := _why_unclear(found[place : place + 2]):
+            raise StatementError(why, position=token.start + 1)
     named = tuple(calls(found))
     if _is_query(found):
         return Statement("query", text, 0, named)
@@ -75,6 +75,17 @@ def parse(text: str) -> Statement:
         case (Kind.WORD, "explain"):
             return Statement("explain", text, _query_of(found), named)
     raise StatementError(ONLY, position=found[0].start + 1)
+
+
+def _why_unclear(found: list[Token]) -> str:
+    """Why the names in a statement would not tell what it reads and calls, if these two stand in it; else empty."""
+    if found[0].kind is Kind.NAME and found[0].value.startswith(OURS):
+        return f"names that begin with {OURS} are Stepwell's own"
+    if is_uescape(found):
+        return "UESCAPE takes one sign in plain quotes here"
+    if [token[:2] for token in found] == [(Kind.WORD, "treat"), BRACKET]:
+        return "TREAT() does not run here: it calls a function by the name of a type; CAST() converts"
+    return ""
 
 
 def is_complete(text: str) -> bool:

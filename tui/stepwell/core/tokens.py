@@ -4,7 +4,7 @@ Only what tells words, quotes and brackets from each other: the server's own par
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -45,7 +45,10 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> list[Token]:
-    """Every token, without white space and comments. One of kind OPEN is the last."""
+    """Every token, without white space and comments. One of kind OPEN is the last.
+
+    UESCAPE with its sign is none, unless that is written as an escape itself, as E'\\x21': then a name is not known.
+    """
     found = list(_tokens(text))
     result: list[Token] = []
     while len(result) < len(found):
@@ -53,12 +56,17 @@ def tokens(text: str) -> list[Token]:
         if token.kind in (Kind.NAME, Kind.STRING) and text[token.start : token.start + 2] in ("U&", "u&"):
             sign = "\\"
             after = found[len(result) + 1 : len(result) + 3]
-            if len(after) == 2 and after[0].value == "uescape" and after[1].kind is Kind.STRING:
+            if is_uescape(after) and len(after[1].value) == 1:
                 del found[len(result) + 1 : len(result) + 3]
-                sign, token = after[1].value or sign, token._replace(end=after[1].end)
+                sign, token = after[1].value, token._replace(end=after[1].end)
             token = token._replace(value=_unescaped(token.value, sign))
         result.append(token)
     return result
+
+
+def is_uescape(found: Sequence[Token]) -> bool:
+    """Whether these begin with UESCAPE and a string."""
+    return len(found) > 1 and found[0][:2] == (Kind.WORD, "uescape") and found[1].kind is Kind.STRING
 
 
 def name_at(text: str, position: int) -> str | None:
