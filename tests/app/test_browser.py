@@ -18,7 +18,7 @@ from stepwell.store.watching import watch
 from tests.app import watched
 from tests.app.recorded import LOOPING
 from tests.app.stepping import Debugging, debug
-from tests.app.watched import BARE, BULK, HOSTILE, LONG, MANY, REFUND, SYNC, WATCHED
+from tests.app.watched import BARE, BULK, HOSTILE, LONG, MANY, REFUND, SYNC, WATCHED, locked
 
 
 class Browsing:
@@ -284,3 +284,21 @@ def test_any_size_will_do(watched_dsn: str, size: tuple[int, int]) -> None:
             assert len(browsing.debugging.text.splitlines()) <= size[1]
 
     browse(watched_dsn, HOSTILE, act, size=size)
+
+
+def test_keys_right_after_the_one_that_opens_a_row_are_for_the_row(watched_dsn: str) -> None:
+    """However long it takes to be read; one that leaves does not wait, and leaves nothing else."""
+
+    async def act(browsing: Browsing) -> None:
+        await browsing.press("<enter>")
+        with locked(watched_dsn, "orders"):
+            await browsing.debugging.send("<enter>q")
+            assert browsing.lines[2].startswith("[ROWS]")
+            await browsing.debugging.send("j<enter>jq")
+        await browsing.press("")
+        assert browsing.lines[2].startswith("[ROWS]")
+        assert cursor(browsing.lines) == "2"
+        await browsing.press("<enter>")
+        assert browsing.lines[2].startswith("[ROW] id 2 ")
+
+    browse(watched_dsn, REFUND, act)

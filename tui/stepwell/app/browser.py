@@ -28,8 +28,8 @@ class Browser:
         """For `subject`, which the answer names again."""
         return Paged(subject, start, self._tables.page(table, start, CHUNK))
 
-    def story(self, table: Table, key: tuple[str | None, ...]) -> Told:
-        return Told(self._tables.story(table, key))
+    def story(self, subject: object, table: Table, key: tuple[str | None, ...]) -> Told:
+        return Told(subject, self._tables.story(table, key))
 
     def cancel(self) -> None:
         self._tables.cancel()

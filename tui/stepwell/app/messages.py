@@ -169,10 +169,11 @@ class Paged(Message):
 
 
 class Told(Message):
-    """A row, whole, and what became of it."""
+    """A row, whole, and what became of it; `subject` is what it was asked for."""
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, subject: object, story: Story) -> None:
         super().__init__()
+        self.subject = subject
         self.story = story
 
 

@@ -57,7 +57,7 @@ class BrowserScreen(BrowsingScreen):
             if browsed is not None and (key := browsed.key) is not None:
                 table = browsed.table
                 self.show(message="", error="")
-                self.submit("story", lambda: self.browser.story(table, key))
+                self.read_row(table, key)
         elif view.listing is not None and view.listing.tables:
             self.browsed = None
             self.show(table=view.listing.tables[view.selected], message="", error="")
@@ -109,8 +109,8 @@ class BrowserScreen(BrowsingScreen):
 
     def action_close(self) -> None:
         """From a row to the rows, from these to the tables, and then to the run."""
-        if self.view.story is not None:
-            self.show(story=None, message="", error="")
+        if self.forget_row() or self.view.story is not None:
+            self.show(story=None, message="", error="", waiting=False)
         elif self.view.table is not None:
             self.forget()
             listing = self.view.listing

@@ -27,6 +27,7 @@ from stepwell.app.widgets.lines import Lines
 from stepwell.app.widgets.prompt import Prompt
 from stepwell.app.worker import Job, Worker
 from stepwell.core.pages import Start
+from stepwell.core.past import Table
 
 PATIENCE = 0.2
 """Seconds after which it is said that something is read."""
@@ -53,6 +54,8 @@ class BrowsingScreen(Screen[None]):
         """The rows of the table that is opened."""
         self._awaited: object = None
         """What the rows that are to take their place are asked for, until they are there."""
+        self._opening: object = None
+        """What a row is asked for, until it is there."""
         self._extending = False
         self._pending = False
         """Whether anything has yet to be read."""
@@ -80,7 +83,9 @@ class BrowsingScreen(Screen[None]):
     @property
     def ready(self) -> bool:
         """Whether there is what keys are meant for."""
-        return bool(self.view.error) or (self.view.listing is not None and self._awaited is None)
+        if self.view.error:
+            return True
+        return self.view.listing is not None and self._awaited is None and self._opening is None
 
     @property
     def settled(self) -> bool:
@@ -104,6 +109,19 @@ class BrowsingScreen(Screen[None]):
             self._awaited = subject = object()
             self.submit("page", lambda: self.browser.page(subject, table, start))
 
+    def read_row(self, table: Table, key: tuple[str | None, ...]) -> None:
+        """Have a row read, whole, and what became of it."""
+        self._opening = subject = object()
+        self.submit("story", lambda: self.browser.story(subject, table, key))
+
+    def forget_row(self) -> bool:
+        """Ask for no row any more; whether one was asked for that is not there yet."""
+        self.worker.drop("story")
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            self._pending = False
+        return opening is not None
+
     def read_on(self) -> None:
         """Have the rows read that will be in view soon."""
         browsed = self.browsed
@@ -114,7 +132,8 @@ class BrowsingScreen(Screen[None]):
 
     def forget(self) -> None:
         """The rows, and those that were asked for."""
-        for kind in ("page", "more", "story"):
+        self.forget_row()
+        for kind in ("page", "more"):
             self.worker.drop(kind)
         self.browsed = self._awaited = None
         self._extending = self._pending = False
@@ -189,17 +208,21 @@ class BrowsingScreen(Screen[None]):
     def _told(self, message: Told) -> None:
         self._arrived(message)
         story = message.story
-        if self.view.table is not None:
+        if message.subject is self._opening:
+            self._opening = None
             self.body.fill(lambda width, _: story_document(story, width))
             self.show(story=story, replay=story.replay, waiting=False)
 
     @on(Failed)
     def _failed(self, message: Failed) -> None:
         self._arrived(message)
+        if not self.worker.is_news(message):
+            return
         if message.job == "more":
             self._extending = False
         elif message.job == "page":
             self._awaited = None
+        elif message.job == "story":
+            self._opening = None
         table = None if self.browsed is None else self.view.table
-        if self.worker.is_news(message):
-            self.show(table=table, error=message.text, waiting=False)
+        self.show(table=table, error=message.text, waiting=False)
