@@ -127,6 +127,13 @@ def test_only_the_owner_of_a_table_may_have_it_watched(admin: Connection, login:
     )
     with pytest.raises(DatabaseError, match=r"only its owner may .* run this as stepwell_rights_alice"):
         watch(bob, "alice.orders")
+    watch(admin, "alice.orders")
+    admin.execute("REVOKE USAGE ON SCHEMA alice FROM stepwell_rights_bob")
+    for work in (watch, unwatch):
+        with pytest.raises(
+            DatabaseError, match=r"alice\.orders cannot be looked up: permission denied for schema"
+        ):
+            work(bob, "alice.orders")
 
 
 def test_owners_have_their_tables_watched_beside_one_another(

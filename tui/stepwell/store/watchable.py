@@ -1,5 +1,7 @@
 """A table that is to be watched: its columns, and why it cannot be where it cannot."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +15,6 @@ OURS = frozenset({"!maker", "!position", "!remover", "!there", "!own"})
 """Names of columns in `sql/watching/past.sql`."""
 ROOM = 7900
 """Bytes that the columns of a logged row may take where none of them is moved out of line; a page holds 8160."""
-
-NO_NAME = (errors.InvalidName, errors.SyntaxError, errors.FeatureNotSupported)
-"""What Postgres says of a text that names no table of this database, whatever there is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +63,22 @@ class Watchable:
         return tuple(column for column in self.columns if column.computed is None)
 
 
+@contextmanager
+def looking_up(name: str) -> Iterator[None]:
+    """Raises NotFoundError for what names no table whatever there is, DatabaseError where this role may not look."""
+    try:
+        yield
+    except (errors.InvalidName, errors.SyntaxError, errors.FeatureNotSupported) as problem:
+        said = problem.diag.message_primary
+        raise NotFoundError(f"{name!r} is not the name of a table: {said}") from problem
+    except errors.InsufficientPrivilege as problem:
+        raise DatabaseError(f"{name} cannot be looked up: {problem.diag.message_primary}") from problem
+
+
 def read_watchable(connection: Connection[Any], name: str) -> Watchable:
     """The table of that name, as SQL writes it. Raises NotFoundError, and DatabaseError for one that is refused."""
-    with connection.cursor(row_factory=dict_row) as cursor:
-        try:
-            row = cursor.execute(query("read_watchable"), {"name": name}).fetchone()
-        except NO_NAME as problem:
-            said = problem.diag.message_primary
-            raise NotFoundError(f"{name!r} is not the name of a table: {said}") from problem
+    with looking_up(name), connection.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(query("read_watchable"), {"name": name}).fetchone()
     if row is None:
         raise NotFoundError(f"no table {name} in database {connection.info.dbname}; name it with its schema")
     if (why := _refusal(row)) is not None:

@@ -25,7 +25,7 @@ from stepwell.store.grants import (
 )
 from stepwell.store.queries import query, sql_folder
 from stepwell.store.scripts import Draft, Script
-from stepwell.store.watchable import NO_NAME, Watchable, read_watchable
+from stepwell.store.watchable import Watchable, looking_up, read_watchable
 
 COUNTED_BYTES = 8 << 20
 """The rows of a log up to this size are counted; of a larger one the server's own estimate is told."""
@@ -80,12 +80,8 @@ def unwatch(connection: Connection[Any], name: str) -> Unwatched:
     """
     if not is_installed(connection):
         raise NotFoundError(f"{name} is not watched: no table is")
-    try:
-        with connection.cursor(row_factory=dict_row) as cursor:
-            row = cursor.execute(query("find_watched"), {"name": name, "small": COUNTED_BYTES}).fetchone()
-    except NO_NAME as problem:
-        said = problem.diag.message_primary
-        raise NotFoundError(f"{name!r} is not the name of a table: {said}") from problem
+    with looking_up(name), connection.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(query("find_watched"), {"name": name, "small": COUNTED_BYTES}).fetchone()
     if row is None:
         raise NotFoundError(f"{name} is not watched; stepwell watched lists the tables that are")
     if row["many"] > 1:
