@@ -14,9 +14,10 @@ from stepwell.core.world import Moment
 from stepwell.errors import DatabaseError
 from stepwell.store.connect import resolve
 from stepwell.store.watching import watch
+from tests.app.asking import Asking
 from tests.app.recorded import LOOPING
 from tests.app.stepping import Debugging, debug
-from tests.app.watched import BULK, DOUBT, HOSTILE, REFUND, SYNC, WATCHED
+from tests.app.watched import BULK, DOUBT, HOSTILE, REFUND, SYNC, WATCHED, locked
 
 
 def test_from_change_to_change_and_back(watched_dsn: str) -> None:
@@ -70,6 +71,20 @@ def test_keys_that_come_before_the_answer_count(watched_dsn: str) -> None:
         debugging.screen.to_change(-1)
         await debugging.settle()
         assert debugging.number == SYNC
+
+    debug(watched_dsn, WATCHED, act, step=1)
+
+
+def test_keys_after_it_wait_until_it_is_there(watched_dsn: str) -> None:
+    """As over a slow connection: SQL is of the step that one goes to."""
+
+    async def act(debugging: Debugging) -> None:
+        with locked(watched_dsn, "agent_steps"):
+            await debugging.send("}s")
+            assert debugging.is_open
+        sql = Asking(debugging)
+        await sql.settle()
+        assert sql.lines[0].startswith(f"SQL at 5a1e:{REFUND} after")
 
     debug(watched_dsn, WATCHED, act, step=1)
 

@@ -78,10 +78,10 @@ class StepwellApp(App[int], inherit_bindings=False):
             await super().on_event(event)
 
     def _early(self) -> bool:
-        """Whether keys have to wait: for the first screen, the list, the run that is being opened, the editor."""
+        """Whether keys have to wait: for the first screen, a list, a run, a change of a table, the editor."""
         match self.screen:
             case DebuggerScreen() as debugger:
-                return debugger.view is None
+                return debugger.view is None or debugger.looking
             case RunsScreen() as runs:
                 return runs.listing.shown is None and not runs.listing.error
             case SqlScreen() | BrowserScreen() as opened:

@@ -27,6 +27,11 @@ class StoppingScreen(ChangesScreen):
         self._words = ""
         """Which change it has stopped at."""
 
+    @property
+    def looking(self) -> bool:
+        """Whether it is yet to go to a change: what is pressed then is for the step that it comes to."""
+        return bool(self._to_go)
+
     def to_change(self, count: int) -> None:
         """To the step `count` changes on; back where it is negative."""
         if self.view is None:
