@@ -51,7 +51,8 @@ BEGIN
         TO stepwell_watcher WITH GRANT OPTION;
     GRANT UPDATE (pruned_to) ON stepwell_log.tables TO stepwell_pruner;
     GRANT DELETE ON stepwell_log.losses, stepwell_log.shapes TO stepwell_pruner;
-    FOR what IN SELECT format('stepwell_log.t%s', id) FROM stepwell_log.tables LOOP
+    FOR what IN SELECT format('stepwell_log.t%s', id) FROM stepwell_log.tables
+                WHERE to_regclass(format('stepwell_log.t%s', id)) IS NOT NULL LOOP
         EXECUTE format('GRANT SELECT (ctid, xid), DELETE ON %s TO stepwell_pruner', what);
     END LOOP;
 END $$;

@@ -165,6 +165,17 @@ def test_who_may_not_prune_leaves_the_log_alone(shop: Connection, schema_dsn: st
         assert list(prune_logs(connection)) == []
 
 
+def test_the_roles_are_granted_what_there_is_although_a_log_is_gone(
+    shop: Connection, schema_dsn: str
+) -> None:
+    shop.execute("DROP TABLE stepwell_log.t1; CREATE TABLE goods (id int PRIMARY KEY)")
+    watch(shop, "goods")
+    shop.execute("REVOKE DELETE ON stepwell_log.t2 FROM stepwell_pruner")
+    grant_roles(schema_dsn)
+    may = shop.execute("SELECT has_table_privilege('stepwell_pruner', 'stepwell_log.t2', 'DELETE')")
+    assert may.fetchone() == (True,)
+
+
 def test_runs_of_another_schema_are_asked_too(shop: Connection, schema_dsn: str, server: str) -> None:
     seen = history(shop, 9)
     run_from(schema_dsn, 1, seen[7][0])
