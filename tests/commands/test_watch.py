@@ -96,6 +96,20 @@ def test_a_role_that_may_not_read_the_table_may_list_it(
     )
 
 
+@pytest.mark.parametrize("part", ["losses", "shapes"])
+def test_where_a_part_of_the_logs_was_dropped_it_is_told_how_to_begin_anew(
+    shop: Connection, dsn: str, capsys: Capture, part: str
+) -> None:
+    stepwell(dsn, "watch", "orders", '"Odd ""\x1b[31m"')
+    shop.execute(f"DROP TABLE stepwell_log.{part}")
+    capsys.readouterr()
+    assert stepwell(dsn, "watched") == 2
+    out, err = capsys.readouterr()
+    assert (out, "begin anew: stepwell unwatch public.orders 'public.\"Odd " in err) == ("", True)
+    assert stepwell(dsn, "unwatch", "orders", '"Odd ""\x1b[31m"') == 0
+    assert stepwell(dsn, "watch", "orders") == 0
+
+
 def test_since_when_a_pruned_table_is_told(schema_dsn: str, capsys: Capture) -> None:
     with psycopg.connect(schema_dsn, autocommit=True) as owner:
         owner.execute("CREATE TABLE orders (id int PRIMARY KEY)")
@@ -130,9 +144,13 @@ def test_what_goes_with_a_table_is_counted(shop: Connection, dsn: str, capsys: C
     stepwell(dsn, "watch", "orders")
     shop.execute("INSERT INTO orders VALUES (1, 'a')")
     assert stepwell(dsn, "unwatch", "orders") == 0
+    stepwell(dsn, "watch", "orders")
+    shop.execute("INSERT INTO orders VALUES (2, 'b'); DROP TABLE stepwell_log.t1")  # with who knows how many
+    assert stepwell(dsn, "unwatch", "orders") == 0
     assert [line for line in capsys.readouterr().out.splitlines() if "any more" in line] == [
         "public.orders is not watched any more; its log was empty; nothing of it is left",
         "public.orders is not watched any more; 1 entry of its past went with it; nothing is left",
+        "public.orders is not watched any more; its past went with it; nothing of it is left",
     ]
 
 

@@ -61,7 +61,7 @@ def as_json(table: str, done: Unwatched | None, error: str | None) -> dict[str, 
 
 def _past(done: Unwatched) -> str:
     if not done.entries:
-        return "its log was empty; nothing of it is left"
+        return f"its {'log was empty' if done.counted else 'past went with it'}; nothing of it is left"
     about = "" if done.counted else "about "
     entries = "1 entry" if done.entries == 1 else f"{count(done.entries)} entries"
     return f"{about}{entries} of its past went with it; nothing is left"

@@ -8,7 +8,9 @@ from psycopg import Connection, sql
 from psycopg.rows import dict_row
 
 from stepwell.core.doctor import remedy
+from stepwell.core.names import command_name
 from stepwell.core.past import Instant, Verdict
+from stepwell.errors import DatabaseError
 from stepwell.store.asof import survey
 from stepwell.store.bounded import glance
 from stepwell.store.capture import LOG
@@ -60,17 +62,33 @@ class WatchedTable:
 
 
 def read_watched_tables(connection: Connection[Any]) -> list[WatchedTable]:
-    """All that are watched in this database, in a read-only transaction of its own. Raises what psycopg raises."""
+    """All that are watched in this database, in a read-only transaction of its own.
+
+    Raises DatabaseError where a part of what tells of them is gone, and what psycopg raises.
+    """
     return glance(connection, _read) if is_installed(connection) else []
 
 
 def _read(connection: Connection[Any]) -> list[WatchedTable]:
     instant = connection.execute("SELECT pg_current_snapshot()::text", prepare=False).fetchone()
     assert instant is not None
-    worth = {each.id: each.table.verdict for each in survey(connection, Instant(instant[0]), None).standings}
+    found = survey(connection, Instant(instant[0]), None)
+    if not found.now:
+        raise DatabaseError(_incomplete(connection))
+    worth = {each.id: each.table.verdict for each in found.standings}
     with connection.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(query("list_watched"), prepare=False).fetchall()
     return [_table(connection, row, worth[row["id"]]) for row in rows]
+
+
+def _incomplete(connection: Connection[Any]) -> str:
+    with connection.cursor(row_factory=dict_row) as cursor:
+        logs = cursor.execute(query("list_logs"), prepare=False).fetchall()
+    names = " ".join(command_name(log["schema"], log["name"]) for log in logs)
+    return (
+        f"a table of the schema stepwell_log was dropped, and no past is told without it; begin anew:"
+        f" stepwell unwatch {names}, then watch them again"
+    )
 
 
 def _table(connection: Connection[Any], row: dict[str, Any], now: Verdict) -> WatchedTable:
