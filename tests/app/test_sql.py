@@ -25,6 +25,8 @@ def test_a_statement_sees_the_watched_tables_as_of_the_step(shop: tuple[str, UUI
         assert f"as of {run.hex[:4]}:1 after: orders exact" in shown
         shown = await sql.run("SELECT count(*) FROM orders, prices")
         assert "public.prices today; orders exact" in shown
+        shown = await sql.run("SELECT count(*) FROM public.orders")
+        assert "public.orders today: without its schema it is of this step" in shown
 
     asking(dsn, act, run=run, step=1)
 

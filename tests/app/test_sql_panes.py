@@ -1,6 +1,7 @@
 """The parts of the SQL screen that are functions: what rows mean, a mistake's place, a table in cells, commands."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,19 @@ def test_it_takes_no_more_rows_than_it_may(width: int, most: int) -> None:
 def test_without_a_snapshot_everything_is_of_today() -> None:
     answer = Answer(NONE, SEEN[2:], (), REPLAY, None)
     assert meaning(answer) == ["7f3a:11 after has no snapshot: today's rows; total() opaque"]
+
+
+def test_of_a_watched_table_that_is_read_as_it_is_today_the_name_of_its_past_is_told() -> None:
+    """Where there is one: another table may have it too, or the past be unknown."""
+    read = (Seen("shop.orders", "today"),)
+    orders = Table("shop", "orders", ("id",), ("id",), UNCERTAIN)
+    for tables, words in (
+        ((orders,), "shop.orders today: without its schema it is of this step"),
+        ((orders, replace(orders, schema="old")), "shop.orders today"),
+        ((replace(orders, verdict=Verdict(Certainty.UNKNOWN, "it was dropped")),), "shop.orders today"),
+    ):
+        shown = meaning(Answer(NONE, read, tables, REPLAY, Instant("1:1:")))
+        assert shown == [f"as of 7f3a:11 after: {words}"]
 
 
 def test_a_statement_that_reads_no_watched_table_says_so() -> None:

@@ -40,7 +40,9 @@ _DOUBT = {Certainty.EXACT: 2, Certainty.UNCERTAIN: 1, Certainty.UNKNOWN: 0}
 def meaning_lines(answer: Answer, place: str, width: int, most: int) -> list[Line]:
     """`as of 7f3a:11 after: stock uncertain: …; orders exact`: what is least certain first, in at most `most` rows."""
     known = answer.instant is not None
-    items = [_seen(seen) for seen in sorted(answer.seen, key=_order) if known or seen.how != "today"]
+    items = [
+        _seen(seen, answer.tables) for seen in sorted(answer.seen, key=_order) if known or seen.how != "today"
+    ]
     if known:
         spans = [Span(f"as of {place}: {'' if items else 'no watched table is read'}")]
     else:
@@ -71,13 +73,23 @@ def _order(seen: Seen) -> int:
     return 1 if seen.how == "opaque" else 0
 
 
-def _seen(seen: Seen) -> Span:
+def _seen(seen: Seen, tables: Sequence[Table]) -> Span:
     name, verdict = clean(seen.name), seen.verdict
+    if seen.how == "today" and _has_past(seen.name, tables):
+        return Span(f"{name} today: without its schema it is of this step", Role.ERROR)
     if seen.how == "past" and (verdict is None or verdict.certainty is Certainty.EXACT):
         return Span(f"{name} exact")
     word = verdict.certainty if verdict is not None and seen.how == "past" else seen.how
     why = f": {clean(verdict.why)}" if verdict is not None and verdict.why else ""
     return Span(f"{name} {word}{why}", Role.NEW if seen.how == "opaque" else Role.ERROR)
+
+
+def _has_past(name: str, tables: Sequence[Table]) -> bool:
+    """Whether a watched table of this whole name would be read as of the step without the schema."""
+    found = next((table for table in tables if f"{table.schema}.{table.name}" == name), None)
+    if found is None or found.verdict.certainty is Certainty.UNKNOWN:
+        return False
+    return sum(table.name == found.name for table in tables) == 1
 
 
 def _watched(tables: Sequence[Table]) -> str:
