@@ -16,9 +16,9 @@ def test_a_file_is_replaced_and_nobody_else_may_read_it(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
-    path = tmp_path / "memory.json"
+    path = tmp_path / "state" / "memory.json"
     write_whole(path, "old")
     with pytest.raises(UnicodeEncodeError):
         write_whole(path, "half a \ud800 pair")
-    assert [file.name for file in tmp_path.iterdir()] == ["memory.json"]
+    assert [file.name for file in path.parent.iterdir()] == ["memory.json"]
     assert path.read_text() == "old"
