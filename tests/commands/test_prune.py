@@ -62,6 +62,21 @@ def test_who_may_not_delete_is_told_beside_what_would_go(
                 assert err.endswith("have its owner run stepwell watch 'public.\"My Stock\"' again\n")
 
 
+def test_what_is_gone_by_the_time_that_it_is_refused_is_told_first(
+    marked: str, server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grant_roles(marked)
+    with psycopg.connect(marked, autocommit=True) as owner:
+        owner.execute("CREATE TABLE stock (id int PRIMARY KEY)")
+        watch(owner, "stock")
+        owner.execute("CREATE SCHEMA other; CREATE TABLE other.agent_runs (LIKE agent_runs)")
+    with login(server, marked, "stepwell_pruner") as conninfo:
+        assert stepwell(conninfo, "prune") == 2
+    gone, why = capsys.readouterr().err.splitlines()
+    assert gone == "deleted before that: 1 run with 4 steps"
+    assert "may not read other.agent_runs" in why
+
+
 def test_an_age_takes_all_that_ended_or_died_before(marked: str, capsys: pytest.CaptureFixture[str]) -> None:
     with psycopg.connect(marked) as connection:
         connection.execute(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 from psycopg import Connection
 
 from stepwell.app.listing import short_ids
@@ -16,6 +17,7 @@ from stepwell.app.present.figures import count as figure
 from stepwell.commands.output import LONGEST, Column, emit, line, note, table
 from stepwell.commands.session import target_of
 from stepwell.core.names import command_name
+from stepwell.errors import StepwellError
 from stepwell.store import pruning, pruning_logs
 from stepwell.store.connect import Target, connect
 from stepwell.store.pruning import Prunable, Pruned
@@ -88,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             _prune(connection, args.older_than, gone)
         except KeyboardInterrupt:  # between two batches or within one, which is rolled back then
             return _tell(args, target, gone, interrupted=True)
-        except Exception:  # whatever stops it, what is gone by then is told first
+        except (StepwellError, psycopg.Error):  # what is gone by then is told first
             if gone:
                 note(f"deleted before that: {_words(gone)}")
             raise
