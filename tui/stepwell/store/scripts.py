@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg import ClientCursor, Connection, IsolationLevel, sql
 
-Statement = bytes | str | sql.Composable
+Statement = LiteralString | bytes | sql.SQL | sql.Composed
 
 
 class Script:
@@ -19,8 +19,7 @@ class Script:
 
     def do(self, statement: Statement, values: Mapping[str, Any] | None = None) -> None:
         """Raises what psycopg raises."""
-        # Statements are files of ours, or made of them and of quoted names.
-        self.connection.execute(statement, values)  # type: ignore[arg-type]
+        self.connection.execute(statement, values)
 
     def next_of(self, sequence: str) -> int:
         """The next number of a sequence, which this takes."""
@@ -48,7 +47,7 @@ class Draft(Script):
         self._taken: dict[str, int] = {}
 
     def do(self, statement: Statement, values: Mapping[str, Any] | None = None) -> None:
-        text = ClientCursor(self.connection).mogrify(statement, values)  # type: ignore[arg-type]
+        text = ClientCursor(self.connection).mogrify(statement, values)
         self.texts.append(text.strip().removesuffix(";") + ";")
 
     def next_of(self, sequence: str) -> int:
