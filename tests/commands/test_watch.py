@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
 from tests.commands.cases import stepwell
 from tests.store.rows import add_run, run_id
@@ -25,6 +24,16 @@ def shop(dsn: str) -> Iterator[Connection]:
             'CREATE TABLE "Odd ""\x1b[31m" (id int PRIMARY KEY, mood mood)'
         )
         yield connection
+
+
+@pytest.fixture
+def debugger(shop: Connection, server: str, dsn: str) -> Iterator[str]:
+    """A conninfo of somebody who may only look."""
+    shop.execute(
+        "DO $$ BEGIN CREATE ROLE stepwell_debugger NOLOGIN; EXCEPTION WHEN duplicate_object THEN END $$"
+    )
+    with login(server, dsn, "stepwell_debugger") as conninfo:
+        yield conninfo
 
 
 def objects(capsys: Capture) -> list[dict[str, object]]:
@@ -79,15 +88,11 @@ def test_what_is_watched_is_listed_with_its_log(shop: Connection, dsn: str, caps
 
 
 def test_a_role_that_may_not_read_the_table_may_list_it(
-    shop: Connection, dsn: str, server: str, capsys: Capture
+    shop: Connection, dsn: str, debugger: str, capsys: Capture
 ) -> None:
     stepwell(dsn, "watch", "orders")
-    shop.execute(
-        "DO $$ BEGIN CREATE ROLE stepwell_debugger NOLOGIN; EXCEPTION WHEN duplicate_object THEN END $$"
-    )
     capsys.readouterr()
-    with login(server, dsn, "stepwell_debugger") as conninfo:
-        assert stepwell(make_conninfo(conninfo), "watched") == 0
+    assert stepwell(debugger, "watched") == 0
     out, err = capsys.readouterr()
     assert "unknown  this role may not read the table" in out
     assert err == (
@@ -155,20 +160,16 @@ def test_what_goes_with_a_table_is_counted(shop: Connection, dsn: str, capsys: C
 
 
 def test_a_table_is_taken_out_by_its_owner_and_who_is_not_is_told_whom_to_be(
-    shop: Connection, dsn: str, server: str, capsys: Capture
+    shop: Connection, dsn: str, debugger: str, capsys: Capture
 ) -> None:
     stepwell(dsn, "watch", "orders")
-    shop.execute(
-        "DO $$ BEGIN CREATE ROLE stepwell_debugger NOLOGIN; EXCEPTION WHEN duplicate_object THEN END $$"
-    )
     capsys.readouterr()
-    with login(server, dsn, "stepwell_debugger") as conninfo:
-        said = f"only its owner may take that out; run this as {shop.info.user}\n"
-        assert stepwell(conninfo, "unwatch", "orders") == 2
-        assert capsys.readouterr().err == f"stepwell: public.orders stays watched: {said}"
-        shop.execute("DROP TABLE orders")
-        assert stepwell(conninfo, "unwatch", "orders") == 2
-        assert capsys.readouterr().err.endswith(said)
+    said = f"only its owner may take that out; run this as {shop.info.user}\n"
+    assert stepwell(debugger, "unwatch", "orders") == 2
+    assert capsys.readouterr().err == f"stepwell: public.orders stays watched: {said}"
+    shop.execute("DROP TABLE orders")
+    assert stepwell(debugger, "unwatch", "orders") == 2
+    assert capsys.readouterr().err.endswith(said)
 
 
 def test_names_in_commands_can_be_pasted(shop: Connection, dsn: str, capsys: Capture) -> None:
