@@ -41,7 +41,7 @@ def shown(
 def test_a_changed_row_is_shown_from_old_to_new_and_by_whom(watched_dsn: str) -> None:
     """Also a row that another process changed meanwhile."""
     heading, text = shown(watched_dsn, REFUND, size=(120, 40))
-    assert heading.startswith(f"[TABLES] 2 rows between before and after {REFUND} -")
+    assert heading.startswith(f"[TABLES] 2 rows, before to after {REFUND} -")
     lines = text.splitlines()
     orders = r"  orders 8841  status new -> refunded  total 41\.50 -> 0\.00 +this run"
     assert re.fullmatch(orders, lines[0])
@@ -62,10 +62,10 @@ def test_rows_that_came_and_went_are_told_by_a_sign(watched_dsn: str) -> None:
 def test_of_many_rows_the_rest_is_counted(watched_dsn: str) -> None:
     async def act(debugging: Debugging) -> None:
         await debugging.press("t")
-        assert f"{MANY - 1:,} rows between" in debugging.heading(Pane.TABLES)
+        assert f"{MANY - 1:,} rows, before to after {BULK} -" in debugging.heading(Pane.TABLES)
         await debugging.until(lambda: "orders 4 " in debugging.pane(Pane.TABLES))
         await debugging.send(">")
-        rest = f"and {MANY - 1 - 200:,} rows more of orders"
+        rest = f"and {MANY - 1 - 200:,} rows more of orders written"
         await debugging.until(lambda: rest in debugging.pane(Pane.TABLES))
 
     debug(watched_dsn, WATCHED, act, step=BULK)
@@ -138,8 +138,8 @@ def test_of_tables_with_the_same_reason_it_is_told_once() -> None:
 def test_where_not_all_was_looked_at_nothing_passes_for_unchanged() -> None:
     changes = of_tables(orders=Verdict(Certainty.EXACT))
     changes = replace(changes, tables=(replace(changes.tables[0], least=True),))
-    assert changes_label(changes) == "0+ rows between before and after 5"
-    assert list(plain_text(changes_document(changes, 80))) == ["and 0+ rows more of shop.orders"]
+    assert changes_label(changes) == "0+ rows, before to after 5"
+    assert list(plain_text(changes_document(changes, 80))) == ["and 0+ rows more of shop.orders written"]
 
 
 def of_tables(**verdicts: Verdict) -> StepChanges:
@@ -157,7 +157,7 @@ def test_looking_again_at_the_same_step_reads_again(schema_dsn: str, typed: str)
 
     async def act(debugging: Debugging) -> None:
         await debugging.press("t")
-        assert "[TABLES] 2 rows between" in debugging.heading(Pane.TABLES)
+        assert "[TABLES] 2 rows, before" in debugging.heading(Pane.TABLES)
         with psycopg.connect(schema_dsn, autocommit=True) as connection:
             connection.execute("DROP TABLE stock")
         await debugging.press(typed)

@@ -20,7 +20,7 @@ def filled(schema_dsn: str) -> str:
 def test_replay_tells_the_changes_and_who_made_them(filled: str, capsys: Capture) -> None:
     assert stepwell(filled, "replay", f"{WATCHED}:{REFUND}") == 0
     lines = capsys.readouterr().out.splitlines()
-    at = lines.index(f"tables, 2 rows between before and after {REFUND}")
+    at = lines.index(f"tables, 2 rows, before to after {REFUND}")
     assert "orders 8841  status new -> refunded  total 41.50 -> 0.00" in lines[at + 1]
     assert lines[at + 1].endswith("this run")
     assert "stock lamp  held 3 -> 4" in lines[at + 2]

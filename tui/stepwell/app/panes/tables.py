@@ -67,7 +67,7 @@ def _doubt(view: View, world: World) -> str:
 
 
 def changes_label(changes: StepChanges, width: int = WIDE) -> str:
-    """`3 rows between before and after 11`: what is worth most first, since few columns hold no more.
+    """`3 rows, before to after 11`: what is worth most first, since few columns hold no more.
 
     Where not all tables are exact, that takes the place of the instants: `2 rows, 3 tables not exact`.
     """
@@ -78,7 +78,7 @@ def changes_label(changes: StepChanges, width: int = WIDE) -> str:
     found, least = sum(each.count for each in changes.tables), any(each.least for each in changes.tables)
     rows, words = found or least, rows_words(found, least=least)
     if not doubts:
-        return f"{words if rows else 'unchanged'} between before and after {changes.number}"
+        return f"{words if rows else 'unchanged'}, before to after {changes.number}"
     number = count(len(doubts))
     if width < WIDE:
         return f"{words if rows else '0 seen'}, {number} {'unknown' if all(unknown) else 'inexact'}"
@@ -142,7 +142,7 @@ def _of_table(changes: TableChanges, width: int, full: bool) -> Iterator[Row]:
         yield from _change(changes.table, change, width, full)
     if changes.more or (changes.least and not changes.changes):
         rows = rows_words(changes.more, least=changes.least)
-        yield (Span(clean_line(f"and {rows} more of {table_words(changes.table)}", width), Role.DIM),)
+        yield (Span(clean_line(f"and {rows} more of {table_words(changes.table)} written", width), Role.DIM),)
 
 
 def _change(table: Table, change: RowChange, width: int, full: bool) -> Iterator[Row]:
