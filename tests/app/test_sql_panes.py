@@ -156,6 +156,11 @@ def test_columns_are_as_wide_as_they_need_and_share_what_there_is() -> None:
             assert line_cells(grid.line(row, 0, width)) <= width + 2
 
 
+def test_numbers_that_count_up_are_whole_in_the_last_of_many_rows() -> None:
+    rows = table(*((str(number), "x" * 50, None) for number in range(1, 10_001)))
+    assert line_text(Grid(rows).line(9_999, 0, 80)).startswith("  10000  x")
+
+
 def test_the_chosen_value_is_marked_by_more_than_colour() -> None:
     line = Grid(table(("7", "a", "b"))).line(0, 0, 80, Place(0, 1))
     assert line[0].text == "> "
