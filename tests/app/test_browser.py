@@ -87,7 +87,7 @@ def test_the_list_has_each_table_with_its_changes_and_what_it_is_worth(watched_d
     lines = seen(watched_dsn, REFUND)
     assert lines[0].startswith(f"tables at 5a1e:{REFUND} after")
     assert lines[2:4] == ["> orders  1 row changed  exact", "  stock   1 row changed  exact"]
-    assert seen(watched_dsn, BULK)[2] == f"> orders  {MANY - 1:,} rows changed  exact"
+    assert seen(watched_dsn, BULK)[2] == f"> orders  {MANY - 1:,} rows written  exact"
     assert "changed" not in "".join(seen(watched_dsn, REFUND, before="a")[2:4])
 
 

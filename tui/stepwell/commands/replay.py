@@ -45,8 +45,8 @@ with --json, one object:
              old and new are rows, column to text, null for none; a text that
              is cut, for so many are so long, ends in its length and a hash;
              mine is whether the agent's own connection wrote it, null where
-             that is not known; more counts the rows left out, and there may
-             be others where least is true; null with --asked
+             that is not known; more counts the other rows that were written,
+             and there may be more where least is true; null with --asked
   replay     {"isolation", "milliseconds", "steps", "state_steps", "ordered_by",
              "retries", "notes", "rolled_back"}: how this world was read
 """

@@ -125,13 +125,13 @@ class TableChanges:
     table: Table
     changes: tuple[RowChange, ...]
     more: int = 0
-    """How many changed rows are not among them."""
+    """How many other rows were written; whether that left them as they were has not been looked at."""
     least: bool = False
     """There may be more than that: not all that was written has been looked at."""
 
     @property
     def count(self) -> int:
-        """How many rows changed, at least."""
+        """How many rows changed, or were written where there are more of them than are looked at."""
         return len(self.changes) + self.more
 
 

@@ -155,14 +155,15 @@ def _table_line(chosen: bool, name: str, changed: str, table: Table, width: int)
 
 
 def _changed(listing: Listing, table: Table) -> str:
-    """`3 rows changed`; before the step had finished nothing has."""
+    """`3 rows changed`, or `written` where not all were looked at; before the step had finished nothing has."""
     if listing.changes is None:
         return ""
     found = next((each for each in listing.changes if _is_of(each, table)), None)
     if found is None or found.table.verdict.certainty is Certainty.UNKNOWN:
         return "not known"
     if found.count or found.least:
-        return f"{rows_words(found.count, least=found.least)} changed"
+        words = "written" if found.more else "changed"
+        return f"{rows_words(found.count, least=found.least)} {words}"
     return "unchanged" if is_unchanged(found) else NO_CHANGE_SEEN
 
 
