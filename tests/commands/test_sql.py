@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
@@ -12,20 +11,10 @@ import psycopg
 import pytest
 
 from tests.commands.cases import stepwell
-from tests.conftest import create_database, drop_database
-from tests.replay.shop import open_shop
 from tests.store.conftest import wait_until
 
 Out = pytest.CaptureFixture[str]
 CAUTION = "superuser role; Stepwell only reads; safer: sql/roles.sql"
-
-
-@pytest.fixture(scope="module")
-def shop(server: str, schema_template: str) -> Iterator[str]:
-    dsn = create_database(server, schema_template)
-    open_shop(dsn)
-    yield dsn
-    drop_database(server, dsn)
 
 
 def printed(capsys: Out, dsn: str, *words: str) -> tuple[str, list[str]]:

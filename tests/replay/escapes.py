@@ -196,6 +196,8 @@ SELECT * FROM shop.sly
 SELECT count(*) FROM shop.sly
 SELECT shop.sly_call()
 SELECT * FROM shop.sly_rows()
+SELECT * FROM shop.sly_list
+SELECT * FROM shop.sly_limit
 """
 """Through a view, and functions that are put into the query."""
 REFUSED = (
@@ -228,6 +230,9 @@ CREATE SEQUENCE shop.numbers;
 CREATE MATERIALIZED VIEW shop.summary AS SELECT count(*) FROM shop.orders;
 CREATE PROCEDURE shop.work() LANGUAGE sql AS 'UPDATE shop.orders SET note = NULL';
 CREATE VIEW shop.sly AS SELECT set_config('x.y', '1', false) AS set FROM shop.orders;
+CREATE VIEW shop.sly_list AS VALUES (set_config('x.y', '1', false)), ('2');
+CREATE VIEW shop.sly_inner AS SELECT 1 LIMIT length(set_config('x.y', '1', false));
+CREATE VIEW shop.sly_limit AS SELECT * FROM shop.sly_inner;
 CREATE FUNCTION shop.sly_call() RETURNS text LANGUAGE sql VOLATILE AS $$ SELECT set_config('x.y', '1', false) $$;
 CREATE FUNCTION shop.sly_rows() RETURNS SETOF text LANGUAGE sql STABLE AS $$ SELECT set_config('x.y', '1', false) $$;
 CREATE FUNCTION shop.scribble() RETURNS int LANGUAGE plpgsql AS $$

@@ -1,8 +1,12 @@
 """A shop whose tables are watched, and a run that was recorded while they changed."""
 
+from collections.abc import Iterator
+
 import psycopg
+import pytest
 
 from stepwell.store.watching import watch
+from tests.conftest import create_database, drop_database
 from tests.replay.rows import RUN, add_step
 
 SHOP = """
@@ -15,9 +19,27 @@ INSERT INTO parts VALUES (1), (11);
 CREATE VIEW notes AS SELECT note FROM orders;
 CREATE MATERIALIZED VIEW summary AS SELECT count(*) FROM orders;
 CREATE FUNCTION newest() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN max(id) FROM public.orders; END $$;
+CREATE VIEW newest_listed AS VALUES (newest()), (0);
+CREATE FUNCTION noted(int) RETURNS text LANGUAGE plpgsql
+    AS $$ BEGIN RETURN (SELECT note FROM public.orders WHERE id = $1); END $$;
+CREATE FUNCTION abbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb() RETURNS text
+    LANGUAGE sql VOLATILE RETURN noted(1);
+CREATE FUNCTION later(int, int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN newest(); END $$;
+CREATE AGGREGATE latest(int) (SFUNC = later, STYPE = int, INITCOND = 0);
+CREATE AGGREGATE total(int) (SFUNC = int4pl, STYPE = int, INITCOND = 0);
+SELECT lo_from_bytea(7, 'x');
 CREATE SCHEMA "Back Room";
 CREATE TABLE "Back Room"."Till" (id int);
 """
+
+
+@pytest.fixture(scope="module")
+def shop(server: str, schema_template: str) -> Iterator[str]:
+    """Conninfo of a shop, for the tests of one file."""
+    dsn = create_database(server, schema_template)
+    open_shop(dsn)
+    yield dsn
+    drop_database(server, dsn)
 
 
 def open_shop(dsn: str) -> None:

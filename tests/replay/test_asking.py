@@ -1,7 +1,6 @@
-"""SQL at a step: what a statement gives, what it has read, and how it ends."""
+"""SQL at a step: what a statement gives, and how it ends."""
 
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -16,29 +15,14 @@ from stepwell.replay import Replayer
 from stepwell.store import asking
 from stepwell.store.connect import resolve
 from stepwell.store.watching import watch
-from tests.conftest import Standby, create_database, drop_database
+from tests.conftest import Standby
 from tests.pooler import pooler
 from tests.replay.rows import RUN, add_step, bare_table
-from tests.replay.shop import open_shop, snapshot
+from tests.replay.shop import snapshot
 from tests.store.conftest import wait_until
 
 EXACT = Verdict(Certainty.EXACT)
 SLEEPER = "FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
-
-
-@pytest.fixture(scope="module")
-def shop(server: str, schema_template: str) -> Iterator[str]:
-    """Conninfo of a shop: during step 1 its orders were changed, step 2 had begun before that and never ended."""
-    dsn = create_database(server, schema_template)
-    open_shop(dsn)
-    yield dsn
-    drop_database(server, dsn)
-
-
-@pytest.fixture
-def replayer(shop: str) -> Iterator[Replayer]:
-    with closing(Replayer(resolve(shop), RUN)) as replayer:
-        yield replayer
 
 
 def test_unqualified_names_of_watched_tables_mean_their_rows_of_then(replayer: Replayer) -> None:
@@ -50,39 +34,6 @@ def test_unqualified_names_of_watched_tables_mean_their_rows_of_then(replayer: R
     assert asked.replay.isolation == "SERIALIZABLE READ ONLY DEFERRABLE"
     assert asked.replay.rolled_back
     assert asked.instant != after.instant
-
-
-@pytest.mark.parametrize(
-    ("query", "seen"),
-    [
-        ("TABLE parts", {("parts", "past")}),
-        ("SELECT 1 FROM parts WHERE id = 11", {("parts", "past")}),
-        ("SELECT FROM few_parts", {("public.parts", "today")}),
-        ("SELECT FROM public.orders", {("public.orders", "today")}),
-        ("SELECT FROM public.orders AS a, orders AS b", {("public.orders", "today"), ("orders", "past")}),
-        ("SELECT FROM notes", {("public.orders", "today")}),
-        ("SELECT FROM summary", {("public.summary", "today")}),
-        ('SELECT FROM "Back Room"."Till"', {("Back Room.Till", "today")}),
-        ("SELECT newest()", {("public.newest()", "opaque")}),
-        ("SELECT * FROM newest(), LATERAL (SELECT lower('x')) AS l", {("public.newest()", "opaque")}),
-        ("WITH o AS MATERIALIZED (TABLE orders) SELECT FROM o", {("orders", "past")}),
-        ("EXPLAIN SELECT FROM orders WHERE id IN (SELECT id FROM parts)", {("orders", "past"), ("parts", "past")}),
-        ("SELECT FROM pg_class, information_schema.tables", set()),
-        ("VALUES (1)", set()),
-        ("SHOW work_mem", set()),
-    ],
-)  # fmt: skip
-def test_it_is_told_what_a_statement_reads(
-    replayer: Replayer, query: str, seen: set[tuple[str, str]]
-) -> None:
-    assert {(relation.name, relation.how) for relation in replayer.query(1, Moment.ASKED, query).seen} == seen
-
-
-def test_without_a_snapshot_the_rows_are_todays_and_said_to_be(replayer: Replayer) -> None:
-    answer = replayer.query(3, Moment.AFTER, "SELECT note FROM orders WHERE id = 1")
-    (seen,) = answer.seen
-    assert (answer.instant, answer.rows.rows) == (None, (("new",),))
-    assert (seen.how, seen.verdict and seen.verdict.certainty) == ("today", Certainty.UNKNOWN)
 
 
 def test_a_step_without_an_outcome_is_shown_as_of_its_beginning(replayer: Replayer) -> None:
@@ -305,45 +256,6 @@ def test_on_a_standby_it_reads_too(standby: Standby, shop: str, server: str) -> 
     assert answer.rows.rows == (("note 1",),)
     assert answer.replay.isolation == "REPEATABLE READ READ ONLY"
     assert answer.replay.notes == ("standby",)
-
-
-def test_what_a_foreign_server_reads_is_todays(shop: str, replayer: Replayer) -> None:
-    """Also where it joins by itself, and the plan names no table of its own."""
-    here = conninfo_to_dict(shop)
-    with psycopg.connect(shop, autocommit=True) as connection:
-        if not connection.execute(
-            "SELECT FROM pg_available_extensions WHERE name = 'postgres_fdw'"
-        ).fetchall():
-            pytest.skip("this server has no postgres_fdw")
-        connection.execute("CREATE EXTENSION postgres_fdw")
-        connection.execute(
-            f"CREATE SERVER other FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '{here['host']}',"
-            f" port '{here.get('port', 5432)}', dbname '{here['dbname']}')"
-        )
-        connection.execute("CREATE USER MAPPING FOR CURRENT_USER SERVER other OPTIONS (user 'postgres')")
-        for name in ("far", "farther"):
-            connection.execute(
-                f"CREATE FOREIGN TABLE {name} (id int, note text) SERVER other OPTIONS (table_name 'orders')"
-            )
-    query = "SELECT count(*) FROM far JOIN farther USING (id)"
-    answer = replayer.query(1, Moment.ASKED, query)
-    assert answer.rows.rows == (("1200",),)
-    assert all(seen.how == "today" and "far" in seen.name for seen in answer.seen)
-    assert answer.seen
-
-
-def test_of_two_tables_of_one_name_each_has_its_own_verdict(schema_dsn: str) -> None:
-    with psycopg.connect(schema_dsn, autocommit=True) as connection:
-        for schema in ("a", "b"):
-            connection.execute(f"CREATE SCHEMA {schema}")
-            connection.execute(f"CREATE TABLE {schema}.orders (id int PRIMARY KEY)")
-            watch(connection, f"{schema}.orders")
-        add_step(schema_dsn, 1, "tool_call", output=1, snapshot_after=snapshot(connection))
-        connection.execute("ALTER TABLE a.orders DISABLE TRIGGER ALL")
-    path = make_conninfo(schema_dsn, options="-c search_path=public,b")
-    with closing(Replayer(resolve(path), RUN)) as replayer:
-        answer = replayer.query(1, Moment.AFTER, "SELECT FROM orders")
-    assert answer.seen == (Seen("b.orders", "past", EXACT),)
 
 
 def test_a_name_that_stands_for_no_table_here_is_told_of_the_watched_ones_elsewhere(schema_dsn: str) -> None:
