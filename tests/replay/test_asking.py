@@ -181,6 +181,10 @@ def test_a_string_ends_where_stepwell_reads_its_end_whatever_the_role_has_set(sh
     with closing(Replayer(resolve(lax), RUN)) as replayer:
         rows = replayer.query(1, Moment.AFTER, r"SELECT '\', lower('A'), ', pg_advisory_lock(7) --'").rows
     assert rows.rows == (("\\", "a", ", pg_advisory_lock(7) --"),)
+    japanese = make_conninfo(shop, client_encoding="SJIS")  # where a yen sign is sent as a backslash
+    with closing(Replayer(resolve(japanese), RUN)) as replayer:
+        rows = replayer.query(1, Moment.AFTER, r"VALUES (E'¥\', 2), (pg_advisory_lock(7), 2) --', 1)").rows
+    assert rows.rows == (("¥', 2), (pg_advisory_lock(7), 2) --", "1"),)
 
 
 def test_what_runs_can_be_cancelled(shop: str, replayer: Replayer) -> None:

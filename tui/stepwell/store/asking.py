@@ -37,12 +37,13 @@ ONES_OWN = (
 
 
 def pin(connection: Connection, limit: int | None) -> None:
-    """Have the server read a text as `core.tokens` does, for this transaction, whatever its role's settings are.
+    """Have the server read a text as `core.tokens` does, for this transaction, whatever the settings are.
 
-    And plan for all rows, where there is no limit: of a cursor it takes only the first to be wanted soon.
+    That is letter by letter, too: in some encodings that a client may have, what is a yen sign here is a backslash
+    there. And plan for all rows, where there is no limit: of a cursor it takes only the first to be wanted soon.
     """
     connection.execute(
-        "SET LOCAL standard_conforming_strings = on"
+        "SET LOCAL standard_conforming_strings = on; SET LOCAL client_encoding = 'UTF8'"
         + "; SET LOCAL cursor_tuple_fraction = 1" * (limit is None)
     )
 
@@ -95,8 +96,6 @@ def send(connection: Connection, statement: Statement, text: str) -> PGresult:
         (result,) = connection.wait(generators.execute(connection.pgconn))
         if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
             raise error_from_result(result, connection.info.encoding)
-    except UnicodeEncodeError:
-        raise StatementError("the connection's encoding has no such letters") from None
     except errors.Error as problem:
         if connection.closed or isinstance(problem, ONES_OWN):
             raise
