@@ -142,6 +142,27 @@ def test_only_the_owner_of_a_table_may_have_it_watched(admin: Connection, login:
             work(bob, "alice.orders")
 
 
+def test_a_new_owner_gets_what_a_superuser_has_watched_again_and_the_former_ones_nothing(
+    admin: Connection, login: Login
+) -> None:
+    alice, bob = login("alice"), login("bob")
+    alice.execute(TABLE.format("orders", "orders"))
+    watch(admin, "alice.orders")
+    admin.execute("ALTER TABLE alice.orders OWNER TO stepwell_rights_bob")
+    admin.execute(
+        "GRANT USAGE ON SCHEMA alice TO stepwell_rights_bob; GRANT stepwell_watcher TO stepwell_rights_bob"
+    )
+    for work in (watch, unwatch):
+        with pytest.raises(DatabaseError, match=r"^stepwell_rights_bob may not .* have a superuser do it$"):
+            work(bob, "alice.orders")
+    assert watch(admin, "alice.orders").again
+    assert watch(bob, "alice.orders").again
+    admin.execute("ALTER TABLE alice.orders OWNER TO CURRENT_USER")
+    watch(admin, "alice.orders")
+    for reader in (alice, bob):
+        may_not(reader, "SELECT * FROM stepwell_log.t1", "DROP VIEW stepwell_asof_t1.orders")
+
+
 def test_owners_have_their_tables_watched_beside_one_another(
     admin: Connection, login: Login, dsn: str
 ) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from psycopg import Connection, sql
 from psycopg.rows import scalar_row, tuple_row
 
+from stepwell.core.names import quoted
 from stepwell.store.capture import LOG, Names
 from stepwell.store.queries import query
 from stepwell.store.scripts import Script
@@ -55,6 +56,14 @@ def _is_ready(script: Script, role: str) -> bool:
     return True
 
 
+def who_may(script: Script) -> str:
+    """What a superuser has to do where this role may not watch a table or take it out."""
+    _, is_watcher, _ = _there(script, WATCHER)
+    if is_watcher:  # what is there belongs to somebody else, as to who owned the table before
+        return "do it"
+    return f"run sql/roles.sql, and then GRANT {WATCHER} TO {quoted(script.connection.info.user)}"
+
+
 def has_schema(script: Script, schema: str) -> bool:
     """Whether there is a schema of that name."""
     question = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = %s)"
@@ -100,10 +109,11 @@ def give_to_writer(script: Script, names: Names, roles: Roles) -> list[str]:
 
 def give_to_owner(script: Script, names: Names) -> None:
     """Whoever puts the triggers on, log and past belong to the owner of the table, who alone can go on with them."""
-    is_own, may_make = _owner_rights(script.connection, names.table.owner)
+    is_own, may_make = _owner_rights(script.connection, names)
     if is_own:
         return
     statements = [
+        "ALTER SCHEMA {shadow} OWNER TO {role}",
         "ALTER TABLE {log} OWNER TO {role}",
         "ALTER FUNCTION {truncate}() OWNER TO {role}",
         "ALTER FUNCTION {past}() OWNER TO {role}",
@@ -119,6 +129,7 @@ def give_to_owner(script: Script, names: Names) -> None:
             "REVOKE CREATE ON SCHEMA stepwell_log FROM {role}",
         ]
     parts = {
+        "shadow": sql.Identifier(names.shadow),
         "log": names.log,
         "truncate": names.truncate,
         "past": names.past,
@@ -128,10 +139,11 @@ def give_to_owner(script: Script, names: Names) -> None:
         script.do(sql.SQL(statement).format(**parts))
 
 
-def _owner_rights(connection: Connection, owner: str) -> tuple[bool, bool]:
-    """Whether that is this role, and whether it may make something in the schema of logs."""
+def _owner_rights(connection: Connection, names: Names) -> tuple[bool, bool]:
+    """Whether all is the owner's already, and whether the owner may make something in the schema of logs."""
+    asked = {"role": names.table.owner, "schema": LOG, "log": f"{LOG}.t{names.id}"}
     with connection.cursor(row_factory=tuple_row) as cursor:
-        row = cursor.execute(query("read_owner_rights"), {"role": owner, "schema": LOG}).fetchone()
+        row = cursor.execute(query("read_owner_rights"), asked).fetchone()
     assert row is not None
     return row[0], bool(row[1])
 

@@ -9,12 +9,11 @@ import psycopg
 from psycopg import Connection, sql
 from psycopg.rows import dict_row
 
-from stepwell.core.names import command_name, quoted, sql_name
+from stepwell.core.names import command_name, sql_name
 from stepwell.errors import DatabaseError, NotFoundError
 from stepwell.store import capture, making
 from stepwell.store.capture import LOG, SHADOW, Names
 from stepwell.store.grants import (
-    WATCHER,
     Roles,
     give_to_owner,
     give_to_writer,
@@ -22,6 +21,7 @@ from stepwell.store.grants import (
     has_schema,
     make_schema,
     ready_roles,
+    who_may,
 )
 from stepwell.store.queries import query, sql_folder
 from stepwell.store.scripts import Draft, Script
@@ -184,11 +184,8 @@ def _changing(script: Script, schema: str, name: str) -> Iterator[None]:
         who = _holder(connection, sql.Identifier(schema, name)) or str(problem.diag.message_primary)
         raise DatabaseError(f"{what} is in use ({who}); nothing was changed: try again") from problem
     except psycopg.errors.InsufficientPrivilege as problem:
-        user = connection.info.user
-        raise DatabaseError(
-            f"{user} may not do that with {what} ({problem.diag.message_primary}); nothing was changed: have a"
-            f" superuser run sql/roles.sql, and then GRANT {WATCHER} TO {quoted(user)}"
-        ) from problem
+        said = f"{connection.info.user} may not do that with {what} ({problem.diag.message_primary})"
+        raise DatabaseError(f"{said}; nothing was changed: have a superuser {who_may(script)}") from problem
     except psycopg.errors.ReadOnlySqlTransaction as problem:
         raise DatabaseError(f"this server takes no writes (a standby?); {what} is as it was") from problem
     except psycopg.Error as problem:
