@@ -96,8 +96,8 @@ def test_a_role_that_may_not_read_the_table_may_list_it(
     out, err = capsys.readouterr()
     assert "unknown  this role may not read the table" in out
     assert err == (
-        "public.orders: GRANT SELECT ON public.orders to this role, then stepwell watch public.orders"
-        f" as {shop.info.user}\n"
+        "public.orders: this role may not read the table; GRANT SELECT ON public.orders to this role,"
+        f" then stepwell watch public.orders as {shop.info.user}\n"
     )
 
 

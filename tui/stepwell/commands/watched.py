@@ -59,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
         for text in table(COLUMNS, rows(found, datetime.now(UTC))):
             line(text)
         for each in found:
-            if each.remedy:
-                note(f"{each.schema}.{each.name}: {each.remedy}")
+            if each.now.certainty is not Certainty.EXACT:  # whole, and as a command: the column may be cut
+                note(f"{each.schema}.{each.name}: {'; '.join(filter(None, (each.now.why, each.remedy)))}")
     else:
         note("no table is watched here; stepwell watch TABLE")
     return 0 if found else 1
