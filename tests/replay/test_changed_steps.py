@@ -116,4 +116,9 @@ def test_a_table_of_steps_made_by_hand_knows_of_none(dsn: str) -> None:
         with psycopg.connect(dsn) as owner:
             owner.execute("ALTER TABLE agent_steps ADD snapshot_before text, ADD snapshot_after text")
             owner.execute("UPDATE agent_steps SET snapshot_before = 'a.jpg', snapshot_after = 'b.jpg'")
-        assert replayer.changed_steps() == ChangedSteps((), (), 0)
+            owner.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+        with psycopg.connect(dsn, autocommit=True) as owner:
+            watch(owner, "orders")
+        assert replayer.changed_steps().told == 0
+        (found,) = replayer.changes(1).tables
+        assert found.table.verdict.why == "this step was recorded without a snapshot"

@@ -1,5 +1,6 @@
 """The instants of the database that a step was recorded with."""
 
+import re
 from typing import NamedTuple
 from uuid import UUID
 
@@ -11,6 +12,8 @@ from stepwell.core.past import Instant, Origin
 from stepwell.core.world import Moment
 from stepwell.errors import NotFoundError
 from stepwell.store.queries import query
+
+_SNAPSHOT = re.compile("[0-9]+:[0-9]+:([0-9]+(,[0-9]+)*)?")
 
 
 class Instants(NamedTuple):
@@ -42,8 +45,12 @@ def read_instants(connection: psycopg.Connection, run_id: UUID, number: int) -> 
 def read_between(connection: psycopg.Connection, run_id: UUID) -> list[Between]:
     """The steps of a run that have an outcome and an instant of each side, in order. Raises what psycopg raises."""
     with connection.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(query("read_all_instants"), {"run_id": run_id}).fetchall()
-    found = ((row["step_number"], _instant(row, "before"), _instant(row, "after")) for row in rows)
+        rows = cursor.execute(query("read_instants"), {"run_id": run_id, "number": None}).fetchall()
+    found = (
+        (row["step_number"], _instant(row, "before"), _instant(row, "after"))
+        for row in rows
+        if row["finished"]
+    )
     return [Between(number, before, after) for number, before, after in found if before and after]
 
 
@@ -61,7 +68,7 @@ def instant_of(
     snapshot: str | None, own: int | None, position: int | None, backend: int | None
 ) -> Instant | None:
     """The columns of one side of a step as an instant; without a position its snapshot is the recorder's."""
-    if snapshot is None:
+    if snapshot is None or not _SNAPSHOT.fullmatch(snapshot):
         return None
     if position is None:
         return Instant(snapshot)
