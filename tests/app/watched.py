@@ -43,7 +43,8 @@ def fill(dsn: str) -> UUID:
             agent.execute("UPDATE stock SET note = %s WHERE item = 'desk'", (LONG + "y",))
         script.step("tool_call", "bare", {}, 1)
         script.step("tool_call", "send", {}, **_instant(agent, "before", own=False))
-    script.write(dsn, name="lamp-refunds", status="running", finished_at=None)
+        server = _server(agent)
+    script.write(dsn, name="lamp-refunds", status="running", finished_at=None, **server)
     return WATCHED
 
 
@@ -81,6 +82,14 @@ def _instant(connection: psycopg.Connection, when: str, *, own: bool) -> Json:
     return {f"snapshot_{when}": snapshot} | (
         {f"position_{when}": position, "backend": backend} if own else {}
     )
+
+
+def _server(connection: psycopg.Connection) -> Json:
+    row = connection.execute(
+        "SELECT system_identifier, timeline_id FROM pg_control_system(), pg_control_checkpoint()"
+    ).fetchone()
+    assert row is not None
+    return {"system_identifier": row[0], "timeline": row[1]}
 
 
 @contextmanager

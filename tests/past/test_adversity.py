@@ -92,6 +92,13 @@ def test_a_role_that_loses_its_rights_in_mid_session(
             owner.execute("DROP OWNED BY stepwell_debugger")
 
 
+def test_a_run_that_does_not_say_which_server_it_is_of(replayer: Replayer, owner: Connection) -> None:
+    owner.execute("UPDATE agent_runs SET system_identifier = NULL, timeline = NULL")
+    answer = ask(replayer)
+    assert list(answer.rows.rows) == FIRST
+    assert verdict(answer).certainty is Certainty.UNCERTAIN
+
+
 def test_on_a_standby_the_past_is_what_it_is_on_the_primary(standby: Standby) -> None:
     """And its level is told: there is no other there."""
     primary = standby.primary.conninfo("postgres")

@@ -210,6 +210,10 @@ def test_another_server_and_another_timeline(owner: Connection) -> None:
         UNKNOWN, "this step was recorded on another server"
     )
     assert past(owner, then, origin(owner, timeline=1))[0].certainty is UNCERTAIN
+    assert past(owner, then, Origin(None, None))[0] == Verdict(
+        UNCERTAIN,
+        "its recorder might not ask which server that was; GRANT EXECUTE ON FUNCTION pg_control_system() to it",
+    )
 
 
 def test_a_transaction_of_another_server_that_this_one_has_not_got_to(owner: Connection) -> None:

@@ -27,9 +27,9 @@ class Instant:
 class Origin:
     """Which server an instant belongs to: elsewhere the numbers of transactions mean nothing."""
 
-    system: int
-    """`system_identifier` of the cluster."""
-    timeline: int
+    system: int | None
+    """`system_identifier` of the cluster; None where the recorder's role might not ask."""
+    timeline: int | None
 
 
 class Certainty(StrEnum):

@@ -95,7 +95,7 @@ def _unknown(state: State, instant: Instant | None, origin: Origin | None, clock
     again = f"stepwell watch {name}"
     if instant is None:
         return "this step was recorded without a snapshot"
-    if origin is not None and clock.system is not None and origin.system != clock.system:
+    if origin is not None and None not in (origin.system, clock.system) and origin.system != clock.system:
         return "this step was recorded on another server"
     if state.system is not None and clock.system is not None and state.system != clock.system:
         return f"its log is of another server; {again}"
@@ -139,6 +139,8 @@ def _doubts(state: State, instant: Instant, origin: Origin | None, clock: Clock)
             yield f"{why}, some time after {before.at}"
     if clock.system is None:
         yield "this role may not ask which server this is; GRANT EXECUTE ON FUNCTION pg_control_system()"
+    if origin is not None and origin.system is None:
+        yield "its recorder might not ask which server that was; GRANT EXECUTE ON FUNCTION pg_control_system() to it"
     if not state.writable:
         yield "its trigger may not write its log"
     if instant.own is not None and clock.fate == "aborted":
@@ -147,13 +149,14 @@ def _doubts(state: State, instant: Instant, origin: Origin | None, clock: Clock)
         yield "the agent's transaction of then is still open, and nobody else sees what it has written; ask again"
     elif instant.own is not None and not clock.kept:
         yield "what the agent had last written by then is in no log here: rolled back to a savepoint, it seems"
-    if origin is not None and clock.timeline is not None and _is_elsewhere(origin.timeline, clock):
+    if origin is not None and origin.timeline is not None and _is_elsewhere(origin.timeline, clock):
         yield "the server was failed over or restored to an earlier point since"
 
 
 def _is_elsewhere(timeline: int, clock: Clock) -> bool:
     """Whether this server is on another timeline; a standby may not have heard yet of the one that it follows."""
-    assert clock.timeline is not None
+    if clock.timeline is None:
+        return False
     return timeline < clock.timeline if clock.standby else timeline != clock.timeline
 
 

@@ -37,8 +37,7 @@ def read_instants(connection: psycopg.Connection, run_id: UUID, number: int) -> 
         if row is None:
             raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
         ran = cursor.execute(query("read_origin"), {"run_id": run_id}).fetchone() if row["has_runs"] else None
-    known = ran is not None and None not in (ran["system_identifier"], ran["timeline"])
-    origin = Origin(ran["system_identifier"], ran["timeline"]) if ran and known else None
+    origin = Origin(ran["system_identifier"], ran["timeline"]) if ran else None
     return Instants(_instant(row, "before"), _instant(row, "after"), row["finished"], origin)
 
 
