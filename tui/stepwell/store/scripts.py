@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any, LiteralString
 
 from psycopg import ClientCursor, Connection, IsolationLevel, sql
+from psycopg.pq import TransactionStatus
 
 Statement = LiteralString | bytes | sql.SQL | sql.Composed
 
@@ -27,8 +28,12 @@ class Script:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """What is done within is done together or not at all; what others have committed by then, it sees."""
-        self.connection.isolation_level = IsolationLevel.READ_COMMITTED
+        """What is done within is done together or not at all; what others have committed by then, it sees.
+
+        Within a transaction of the caller's, it is part of that, at its level.
+        """
+        if self.connection.info.transaction_status == TransactionStatus.IDLE:
+            self.connection.isolation_level = IsolationLevel.READ_COMMITTED
         with self.connection.transaction():
             yield
 
