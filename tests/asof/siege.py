@@ -20,6 +20,7 @@ from tests.asof.kinds import Connection, Kind, create, kinds
 from tests.asof.looking import look_back
 from tests.asof.seen import Observer, Seen, Sights
 from tests.asof.writers import Writer
+from tests.threads import running
 
 WRITERS = 8
 OBSERVERS = 2
@@ -121,23 +122,11 @@ def _under_way(
     observers = [
         Observer(conninfo, some, (seed, number), stop, sights, pause=0.05) for number in range(OBSERVERS)
     ]
-    with _running([*writers, *observers], stop):
+    with running([*writers, *observers], stop):
         yield looking
     for writer in writers:
         outcome.committed += writer.committed
         outcome.failures += Counter(writer.failures)
-
-
-@contextmanager
-def _running(threads: Sequence[Thread], stop: Event) -> Iterator[None]:
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
 
 
 @contextmanager
@@ -154,7 +143,7 @@ def _comparing(
             _compare(conninfo, some, picked, chance.choice(product.look_back), tally, seed)
             stop.wait(0.05)
 
-    with _running([Thread(target=work, name="comparer", daemon=True)], stop):
+    with running([Thread(target=work, name="comparer", daemon=True)], stop):
         yield
 
 

@@ -15,6 +15,7 @@ from stepwell.store.binaries import locate
 from stepwell.store.connect import resolve
 from tests.benchmarks.harness import Table, ratio
 from tests.benchmarks.moving import FIRST_STATE, MAKE_STEPS, RUN
+from tests.threads import running
 
 CLIENTS = 2
 OURS = "application_name = 'stepwell' AND datname = current_database()"
@@ -95,14 +96,8 @@ def stepping(dsn: str, steps: int, seen: Seen) -> Iterator[None]:
                 seen.blocked += _count(other, BLOCKED_BY_US)
 
     threads = [threading.Thread(target=work) for work in (step, look)]
-    for thread in threads:
-        thread.start()
-    try:
+    with running(threads, stop):
         yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
 
 
 def _count(connection: psycopg.Connection, statement: str) -> int:

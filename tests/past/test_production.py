@@ -18,6 +18,7 @@ from tests.past.asking import SLEEPING, WAITING, asking
 from tests.past.production import FOUND, Day, Found, Watcher, debugging, set_up, work_day
 from tests.past.recorded import Connection, Recorded
 from tests.pooler import pooler
+from tests.replay.test_harmless import is_refused, serializable
 from tests.store.conftest import wait_until
 
 
@@ -85,19 +86,7 @@ def test_a_reader_of_the_past_between_two_writers_makes_none_of_them_fail(
         second.execute("UPDATE items SET name = 'light' WHERE number = 1")
         second.commit()
         look(schema_dsn, recorded, replayer)
-        failed = False
-        try:
-            first.execute("UPDATE orders SET qty = 1 WHERE id = 1")
-            first.commit()
-        except psycopg.errors.SerializationFailure:
-            failed = True
-    assert failed is fails
-
-
-def serializable(dsn: str) -> Connection:
-    connection = psycopg.connect(dsn, application_name="shop")
-    connection.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
-    return connection
+        assert is_refused(first, "UPDATE orders SET qty = 1 WHERE id = 1") is fails
 
 
 def test_who_waits_behind_a_statement_at_a_step_waits_as_long_as_that_may_run(

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -14,6 +15,7 @@ from stepwell.replay.runs import Runs
 from stepwell.store import migrate
 from stepwell.store.connect import resolve
 from tests.replay.rows import RUN, add_step
+from tests.threads import running
 
 OURS = "SELECT state, backend_xid, backend_xmin FROM pg_stat_activity WHERE pid = ANY (%s)"
 BLOCKED_BY_US = "SELECT pid, query FROM pg_stat_activity WHERE pg_blocking_pids(pid) && %s::int[]"
@@ -61,13 +63,17 @@ def test_a_reader_between_two_writers_makes_none_of_them_fail(
         second.execute("UPDATE control SET batch = 2")
         second.commit()
         look(run)
-        failed = False
-        try:
-            first.execute("UPDATE agent_steps SET output = '{}' WHERE step_number = 1")
-            first.commit()
-        except psycopg.errors.SerializationFailure:
-            failed = True
-    assert failed is fails
+        assert is_refused(first, "UPDATE agent_steps SET output = '{}' WHERE step_number = 1") is fails
+
+
+def is_refused(connection: psycopg.Connection, statement: LiteralString) -> bool:
+    """Whether the transaction, with this as its last statement, cannot be serialized with the others."""
+    try:
+        connection.execute(statement)
+        connection.commit()
+    except psycopg.errors.SerializationFailure:
+        return True
+    return False
 
 
 def work(dsn: str, table: str, stop: threading.Event, done: list[str]) -> None:
@@ -102,14 +108,8 @@ def working(dsn: str, *tables: str) -> Iterator[list[list[str]]]:
         threading.Thread(target=work, args=(dsn, table, stop, results))
         for table, results in zip(tables, done, strict=True)
     ]
-    for thread in threads:
-        thread.start()
-    try:
+    with running(threads, stop):
         yield done
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
 
 
 def step_through(dsn: str, replayer: Replayer) -> None:
