@@ -218,51 +218,26 @@ def _partitioned() -> Iterator[Kind]:
 
 
 def _triggered() -> Iterator[Kind]:
-    yield Kind(
+    yield _with_trigger(
         "neighbours",
-        _TRIGGERED.format(
-            name="neighbours",
-            when="AFTER INSERT OR UPDATE OR DELETE",
-            body="UPDATE neighbours SET hits = hits + 1 WHERE id IN (COALESCE(NEW.id, OLD.id) - 1, NEW.id, OLD.id + 1)",
-        ),
-        (_ID,),
-        (_QTY,),
-        made=("hits",),
+        "AFTER INSERT OR UPDATE OR DELETE",
+        "UPDATE neighbours SET hits = hits + 1 WHERE id IN (COALESCE(NEW.id, OLD.id) - 1, NEW.id, OLD.id + 1)",
     )
-    yield Kind(
+    yield _with_trigger(
         "eaters",
-        _TRIGGERED.format(
-            name="eaters",
-            when="AFTER INSERT OR UPDATE OR DELETE",
-            body="DELETE FROM eaters WHERE id = COALESCE(NEW.id, OLD.id) + 1",
-        ),
-        (_ID,),
-        (_QTY,),
-        made=("hits",),
+        "AFTER INSERT OR UPDATE OR DELETE",
+        "DELETE FROM eaters WHERE id = COALESCE(NEW.id, OLD.id) + 1",
     )
-    yield Kind(
+    yield _with_trigger(
         "clearing",
-        _TRIGGERED.format(
-            name="clearing",
-            when="BEFORE INSERT",
-            body="DELETE FROM clearing WHERE id IN (NEW.id, NEW.id + 1); NEW.hits := 7",
-        ),
-        (_ID,),
-        (_QTY,),
-        made=("hits",),
+        "BEFORE INSERT",
+        "DELETE FROM clearing WHERE id IN (NEW.id, NEW.id + 1); NEW.hits := 7",
     )
-    yield Kind(
+    yield _with_trigger(
         "deferred",
-        _TRIGGERED.format(
-            name="deferred",
-            when="AFTER INSERT OR UPDATE",
-            body="UPDATE deferred SET hits = hits + 1 WHERE id = NEW.id AND hits < 4",
-        )
-        .replace("CREATE TRIGGER", "CREATE CONSTRAINT TRIGGER")
-        .replace("FOR EACH", "DEFERRABLE INITIALLY DEFERRED FOR EACH"),
-        (_ID,),
-        (_QTY,),
-        made=("hits",),
+        "AFTER INSERT OR UPDATE",
+        "UPDATE deferred SET hits = hits + 1 WHERE id = NEW.id AND hits < 4",
+        deferred=True,
     )
     yield Kind("parents", "CREATE TABLE parents (id int PRIMARY KEY, qty int)", (_ID,), (_QTY,))
     yield Kind(
@@ -276,6 +251,18 @@ def _triggered() -> Iterator[Kind]:
     )
 
 
+def _with_trigger(name: str, when: str, body: str, *, deferred: bool = False) -> Kind:
+    """A table whose owner's trigger writes to it."""
+    create = _TRIGGERED.format(
+        name=name,
+        when=when,
+        body=body,
+        constraint="CONSTRAINT" if deferred else "",
+        deferred="DEFERRABLE INITIALLY DEFERRED" if deferred else "",
+    )
+    return Kind(name, create, (_ID,), (_QTY,), made=("hits",))
+
+
 _TRIGGERED = """
 CREATE TABLE {name} (id int PRIMARY KEY, qty int, hits int NOT NULL DEFAULT 0);
 CREATE FUNCTION {name}_go() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_catalog AS $$
@@ -283,7 +270,7 @@ BEGIN
   IF pg_trigger_depth() < 3 THEN {body}; END IF;
   RETURN COALESCE(NEW, OLD);
 END $$;
-CREATE TRIGGER " first" {when} ON {name} FOR EACH ROW EXECUTE FUNCTION {name}_go();
+CREATE {constraint} TRIGGER " first" {when} ON {name} {deferred} FOR EACH ROW EXECUTE FUNCTION {name}_go();
 """
 
 
