@@ -143,6 +143,27 @@ def test_a_network_that_stands_still_pins_nothing_and_can_be_cancelled(dsn: str,
         assert reader.read(lambda c: c.execute("SELECT 7").fetchone())[0] == (7,)
 
 
+def test_what_is_cancelled_while_its_connection_is_opened_is_not_run(network: Network) -> None:
+    ran: list[object] = []
+    caught: list[str] = []
+
+    def move() -> None:
+        with pytest.raises(DatabaseError) as raised:
+            reader.read(ran.append)
+        caught.append(str(raised.value))
+
+    with closing(Reader(resolve(network.dsn))) as reader:
+        network.stall()
+        moving = threading.Thread(target=move)
+        moving.start()
+        wait_until(lambda: len(network._ends) > 0)
+        reader.cancel()
+        network.go_on()
+        moving.join()
+        assert (ran, caught) == ([], ["cancelled"])
+        assert reader.read(lambda c: c.execute("SELECT 7").fetchone())[0] == (7,)
+
+
 def test_a_server_at_work_notices_that_its_client_is_gone(dsn: str, network: Network) -> None:
     """However long the statement may take by its own limit."""
     with psycopg.connect(dsn) as connection:

@@ -114,6 +114,8 @@ class Reader:
     def _snapshot(self, read: Callable[[psycopg.Connection], T]) -> tuple[T, Report]:
         if self._connection is None or self._connection.closed:
             self._open()
+        if self._cancelled:  # when there was nothing yet that the server could cancel
+            raise DatabaseError("cancelled")
         assert self._connection is not None
         return read_snapshot(
             self._connection,
