@@ -33,8 +33,7 @@ def production(dsn: str, *, quick: bool) -> Table:
     )
     _add(table, "pgbench, tx/s", alone, beside, lambda day: day.rate, median)
     for who in alone[0].work:
-        _add(table, f"{who}, times", alone, beside, lambda day, who=who: day.work[who].done, sum)  # type: ignore[misc]
-        _add(table, f"{who}, longest, ms", alone, beside, lambda day, who=who: day.work[who].longest, max)  # type: ignore[misc]
+        _add_work(table, who, alone, beside)
     _add(table, "failed", alone, beside, lambda day: len(day.faults) + day.failed, sum)
     _add(
         table,
@@ -58,6 +57,11 @@ def production(dsn: str, *, quick: bool) -> Table:
 def _open(folder: Path) -> Path:
     folder.chmod(0o711)
     return folder
+
+
+def _add_work(table: Table, who: str, alone: Sequence[Day], beside: Sequence[Day]) -> None:
+    _add(table, f"{who}, times", alone, beside, lambda day: day.work[who].done, sum)
+    _add(table, f"{who}, longest, ms", alone, beside, lambda day: day.work[who].longest, max)
 
 
 def _add(
