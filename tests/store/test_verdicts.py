@@ -1,6 +1,7 @@
 """What is said of the past of a watched table after something has happened to it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -8,7 +9,9 @@ from psycopg import Connection
 
 from stepwell.core.past import Certainty, Instant, Origin, Table, Verdict
 from stepwell.store.watching import watch
+from tests.asof.compare import read_origin
 from tests.asof.looking import look_back
+from tests.store.watching import instant
 
 EXACT, UNCERTAIN, UNKNOWN = Certainty.EXACT, Certainty.UNCERTAIN, Certainty.UNKNOWN
 
@@ -23,12 +26,6 @@ def owner(dsn: str) -> Iterator[Connection]:
         yield connection
 
 
-def instant(connection: Connection) -> Instant:
-    row = connection.execute("SELECT pg_current_snapshot()::text").fetchone()
-    assert row is not None
-    return Instant(row[0])
-
-
 def own_instant(connection: Connection) -> Instant:
     """Of the transaction that is under way, with what it has written."""
     row = connection.execute(
@@ -37,15 +34,6 @@ def own_instant(connection: Connection) -> Instant:
     ).fetchone()
     assert row is not None
     return Instant(*row)
-
-
-def origin(connection: Connection, *, system: int = 0, timeline: int = 0) -> Origin:
-    row = connection.execute(
-        "SELECT system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int"
-        " FROM pg_control_system()"
-    ).fetchone()
-    assert row is not None
-    return Origin(row[0] + system, row[1] + timeline)
 
 
 def past(
@@ -205,11 +193,11 @@ def test_before_the_table_was_watched_today_s_rows_are_shown_and_said_to_be(owne
 
 def test_another_server_and_another_timeline(owner: Connection) -> None:
     then = instant(owner)
-    assert past(owner, then, origin(owner))[0] == Verdict(EXACT)
-    assert past(owner, then, origin(owner, system=1))[0] == Verdict(
+    assert past(owner, then, read_origin(owner))[0] == Verdict(EXACT)
+    assert past(owner, then, replace(read_origin(owner), system=1))[0] == Verdict(
         UNKNOWN, "this step was recorded on another server"
     )
-    assert past(owner, then, origin(owner, timeline=1))[0].certainty is UNCERTAIN
+    assert past(owner, then, replace(read_origin(owner), timeline=99))[0].certainty is UNCERTAIN
     assert past(owner, then, Origin(None, None))[0] == Verdict(
         UNCERTAIN,
         "its recorder might not ask which server that was; GRANT EXECUTE ON FUNCTION pg_control_system() to it",
@@ -218,13 +206,19 @@ def test_another_server_and_another_timeline(owner: Connection) -> None:
 
 def test_a_transaction_of_another_server_that_this_one_has_not_got_to(owner: Connection) -> None:
     then = Instant(instant(owner).snapshot, own=10**12, position=7)
-    assert past(owner, then, origin(owner, system=1))[0] == Verdict(
+    assert past(owner, then, replace(read_origin(owner), system=1))[0] == Verdict(
         UNKNOWN, "this step was recorded on another server"
     )
 
 
-def test_no_snapshot_and_one_of_long_ago(owner: Connection) -> None:
+def test_no_snapshot_and_one_of_long_ago(owner: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     assert past(owner, None)[0] == Verdict(UNKNOWN, "this step was recorded without a snapshot")
+    then = instant(owner)
+    owner.execute("DELETE FROM t")
+    monkeypatch.setattr("stepwell.core.verdicts.AGE", 2)
+    assert past(owner, then)[0] == Verdict(EXACT)
+    owner.execute("INSERT INTO t VALUES (1, 1)")
+    assert past(owner, then)[0] == Verdict(UNKNOWN, "this step is more than 2 billion transactions old")
 
 
 def test_the_agents_own_transaction_that_was_rolled_back_leaves_a_doubt(owner: Connection) -> None:
@@ -302,38 +296,6 @@ def test_what_was_rolled_back_to_a_savepoint_after_that_moment_leaves_a_doubt(ow
         UNCERTAIN,
         "what the agent had last written by then is in no log here: rolled back to a savepoint, it seems",
     )
-
-
-@pytest.fixture
-def partitioned(owner: Connection) -> Connection:
-    owner.execute("CREATE TABLE p (id int PRIMARY KEY, qty int) PARTITION BY RANGE (id)")
-    owner.execute("CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (100)")
-    owner.execute("CREATE TABLE p2 PARTITION OF p FOR VALUES FROM (100) TO (200)")
-    owner.execute("INSERT INTO p VALUES (1, 1), (101, 101)")
-    watch(owner, "p")
-    return owner
-
-
-def test_judging_a_partitioned_table_locks_no_partition_before_the_whole(partitioned: Connection) -> None:
-    """Who changes it locks the whole first, and would wait for us as we for them."""
-    then = instant(partitioned)
-    parts = "('p1'::regclass, 'p2'::regclass)"
-    locked = f"SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN {parts}"
-    with partitioned.transaction(force_rollback=True):
-        look_back(partitioned, then, None)
-        assert partitioned.execute(locked).fetchone() == (0,)
-
-
-def test_two_partitions_may_be_truncated_at_once(partitioned: Connection) -> None:
-    then = instant(partitioned)
-    with psycopg.connect(partitioned.info.dsn) as other, partitioned.transaction():
-        partitioned.execute("SET LOCAL lock_timeout = '5s'; TRUNCATE p1")
-        other.execute("SET LOCAL lock_timeout = '5s'; TRUNCATE p2")
-        other.commit()
-    with partitioned.transaction(force_rollback=True):
-        tables = look_back(partitioned, then, None)
-        assert partitioned.execute("SELECT id FROM p ORDER BY id").fetchall() == [(1,), (101,)]
-    assert next(table.verdict for table in tables if table.name == "p") == Verdict(EXACT)
 
 
 def test_a_table_that_is_gone_or_called_otherwise_is_unknown(owner: Connection) -> None:
