@@ -17,6 +17,8 @@ ALTER TABLE agent_steps
 ALTER TABLE agent_runs
     ADD COLUMN IF NOT EXISTS system_identifier BIGINT,    -- the cluster, as pg_control_system() tells it
     ADD COLUMN IF NOT EXISTS timeline          INT,
-    ADD COLUMN IF NOT EXISTS snapshot          pg_snapshot; -- when it was opened, so no younger than those of its steps
+    -- When it was opened, so no younger than those of its steps, but for one of an agent's own transaction that was open
+    -- before: what that asks for may be pruned.
+    ADD COLUMN IF NOT EXISTS snapshot          pg_snapshot;
 
 INSERT INTO stepwell_migrations (version) VALUES (7) ON CONFLICT DO NOTHING;

@@ -1,7 +1,8 @@
 """Deleting from the logs of watched tables what no recorded step asks for, beside writers and debuggers at work.
 
 A step asks for what its snapshot did not see removed. So what was removed by transactions before all that the snapshots
-of the runs that are here say to have been under way is asked for by none.
+of the runs that are here say to have been under way is asked for by none; but for an agent's own transaction that was
+open before its run, whose steps then read "pruned".
 """
 
 import time
