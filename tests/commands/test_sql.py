@@ -162,7 +162,7 @@ def test_the_watched_tables_and_their_columns_can_be_listed(shop: str, capsys: O
         "public.orders  id   exact",
         "public.parts   id   exact",
     ]
-    out, lines = printed(capsys, shop, "7f3a:1", "\\d orders")
+    out, lines = printed(capsys, shop, "7f3a:1", "\\d orders;")
     assert out.splitlines() == ["column  type     key", "id      integer  key", "note    text"]
     assert lines == ["as of 7f3a:1 after (shop), exact"]
 
@@ -190,6 +190,7 @@ def test_what_runs_here_can_be_asked_without_a_database(capsys: Out) -> None:
         ),
         (("7f3a:1", "SELECT 1/0"), 2, "division by zero"),
         (("7f3a:1", "\\d nothing"), 2, 'relation "nothing" does not exist'),
+        (("7f3a:1", "\\dt"), 2, "no command \\dt: \\d, \\d NAME, \\?"),
         (("7f3a:1", "-f", "/nowhere.sql"), 2, "/nowhere.sql: No such file or directory"),
         (("7f3a:1", "-f", "x.sql", "SELECT 1"), 2, "one statement: either as a word or with -f"),
     ],

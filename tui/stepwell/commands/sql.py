@@ -91,7 +91,8 @@ def run(args: argparse.Namespace) -> int:
     if address.path is not None:
         raise UsageError("sql takes a step; a path goes with show")
     text = _statement(args)
-    if text.strip() == "\\?":
+    command, name = _command(text)
+    if command == "\\?":
         print(HELP)
         return 0
     moment = Moment.ASKED if args.asked else Moment.AFTER
@@ -99,7 +100,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         with opened(target_of(args), address.run) as (head, replayer):
             number = step_at(head, replayer, address.step).number
-            answer = _answer(replayer, number, moment, text, limit)
+            if command:
+                answer = _listed(replayer, number, moment, name)
+            else:
+                answer = _answer(replayer, number, moment, text, limit)
     except KeyboardInterrupt:  # what ran on the server is cancelled by then
         note("cancelled")
         return INTERRUPTED
@@ -107,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
         place = Address(head.run_id.hex, Number(number))
         emit({"address": str(place), "name": head.name, "moment": moment.value, **as_json(answer)})
         return 0
-    if text.strip() != "\\d":
+    if name or not command:
         for told in _marks(answer, _place(head, address, number, moment), number):
             note(told)
     _print(answer, csv=args.csv)
@@ -145,19 +149,29 @@ def _statement(args: argparse.Namespace) -> str:
         raise UsageError(f"{args.file or 'the input'} is no text in UTF-8") from None
 
 
+def _command(text: str) -> tuple[str, str]:
+    """What begins with a backslash, and what it is given; two empty texts for SQL. Raises UsageError."""
+    command, _, name = text.strip().rstrip("; ").partition(" ")
+    if not command.startswith("\\"):
+        return "", ""
+    if command not in ("\\d", "\\?"):
+        raise UsageError(f"no command {command[:20]}: \\d, \\d NAME, \\?")
+    return command, name.strip()
+
+
+def _listed(replayer: Replayer, number: int, moment: Moment, name: str) -> Answer:
+    """The watched tables, or the columns of a table. Raises DatabaseError."""
+    if not name:
+        return grid.of_tables(replayer.query(number, moment, NOTHING, limit=1))
+    return grid.of_columns(replayer.query(number, moment, f"SELECT * FROM {name} LIMIT 0", limit=1))
+
+
 def _answer(replayer: Replayer, number: int, moment: Moment, text: str, limit: int | None) -> Answer:
     """Raises DatabaseError, with the place in the statement where there is one."""
-    command, _, name = text.strip().partition(" ")
     try:
-        if command != "\\d":
-            return replayer.query(number, moment, text, limit=limit)
-        if not name.strip():
-            return grid.of_tables(replayer.query(number, moment, NOTHING, limit=1))
-        return grid.of_columns(
-            replayer.query(number, moment, f"SELECT * FROM {name.strip()} LIMIT 0", limit=1)
-        )
+        return replayer.query(number, moment, text, limit=limit)
     except StatementError as problem:
-        if problem.position is None or command == "\\d":
+        if problem.position is None:
             raise
         before = text[: problem.position - 1]
         column = len(before) - before.rfind("\n")
