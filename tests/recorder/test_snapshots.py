@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -303,30 +303,53 @@ def test_a_stream_that_was_dropped_has_none_after(recorder: Recorder, steps: Loo
     assert [side is not None for side in snapshots(row)] == [True, False]
 
 
-def test_an_outcome_that_nobody_waited_for_has_none(
-    schema_dsn: str, recorder: Recorder, steps: Look, connection: Observer
+async def outcome(run: Run, _: str, busy: Callable[[], Awaitable[None]]) -> None:
+    async with run.step("tool_call", "late"):
+        await busy()
+
+
+async def outcome_with_connection(run: Run, dsn: str, busy: Callable[[], Awaitable[None]]) -> None:
+    """What is waited for first is the answer whether that may be asked."""
+    async with await psycopg.AsyncConnection.connect(dsn) as own:
+        await own.execute("SELECT pg_current_xact_id()")
+        async with run.step("tool_call", "late", connection=own):
+            await busy()
+
+
+async def state(run: Run, _: str, busy: Callable[[], Awaitable[None]]) -> None:
+    await busy()
+    await run.astate({"a": 1})
+
+
+@pytest.mark.parametrize(
+    ("late", "taken"),
+    [(outcome, [True, False]), (outcome_with_connection, [True, False]), (state, [False, False])],
+)
+def test_what_nobody_waited_for_has_none(
+    schema_dsn: str, recorder: Recorder, steps: Look, connection: Observer, late: Any, taken: list[bool]
 ) -> None:
     """A task that is cancelled goes on before its outcome has been sent."""
 
-    async def work(run: Run, busy: threading.Thread) -> None:
-        async with run.step("tool_call", "late"):
-            busy.start()
+    async def work(run: Run, others: threading.Thread) -> None:
+        async def busy() -> None:
+            others.start()
             while connection.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is None:
                 await asyncio.sleep(0.01)
             task = asyncio.current_task()
             assert task is not None
             asyncio.get_running_loop().call_later(0.05, task.cancel)
 
+        await late(run, schema_dsn, busy)
+
     run, other = recorder.start(), recorder.start()
-    busy = threading.Thread(target=other.tool, args=(len, "a"))
+    others = threading.Thread(target=other.tool, args=(len, "a"))
     with psycopg.connect(schema_dsn) as holder:
         holder.execute("SELECT FROM agent_runs WHERE run_id = %s FOR UPDATE", (other.run_id,))
         with pytest.raises(asyncio.CancelledError):
-            asyncio.run(work(run, busy))
-    busy.join()
+            asyncio.run(work(run, others))
+    others.join()
     run.finish()
     (row,) = steps(run.run_id)
-    assert row["got"] is None
     assert row["finished_at"] is not None
-    assert [side is not None for side in snapshots(row)] == [True, False]
+    assert [side is not None for side in snapshots(row)] == taken
     assert None not in snapshots(steps(other.run_id)[0])
