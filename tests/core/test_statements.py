@@ -128,7 +128,7 @@ def test_what_no_database_takes_as_a_text_is_not_sent(text: str) -> None:
         f"pg_catalog.{LOCK}(1)", f'"pg_catalog" . "{LOCK}" (1)', r'U&"\0070g_advisory_lock"(1)',
         "U&\"!0070g_advisory_lock\" UESCAPE '!' (1)", "U&\"!0070g_advisory_lock\" /**/ uescape --\n '!' (1)",
         f"(1).{LOCK}", f'(1::bigint) . "{LOCK}"', f"'a'\n'\\', {LOCK}(1)", f"E'\\'', {LOCK}(1)", f"$$'$$, {LOCK}(1)",
-        f"1{LOCK}(1)", f"'', e'', {LOCK}(1)", f"(select {LOCK}(1))", f"\v{LOCK}\v(1)",
+        f"1{LOCK}(1)", f"'', e'', {LOCK}(1)", f"(select {LOCK}(1))", f"\v{LOCK}\v(1)", "pg_advİsory_lock(1)",
     ],
 )  # fmt: skip
 def test_a_function_that_acts_beyond_the_transaction_is_found_however_it_is_written(call: str) -> None:

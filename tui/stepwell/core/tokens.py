@@ -136,8 +136,8 @@ def _string(text: str, at: int, quote: re.Match[str]) -> Token:
 
 
 def _small(word: str) -> str:
-    """As Postgres folds it: A to Z alone."""
-    return "".join(letter.lower() if letter < "\x80" else letter for letter in word)
+    """As Postgres folds it: A to Z alone. But a Turkish database of one byte a letter makes a dotted I an i."""
+    return "".join(letter.lower() if letter < "\x80" else letter for letter in word).replace("İ", "i")
 
 
 def _unescaped(name: str, escape: str) -> str:
