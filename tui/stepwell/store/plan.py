@@ -1,4 +1,4 @@
-"""What a statement reads, as its plan and its text tell: tables as of the instant, those of today, and functions.
+"""What a statement reads, as its plan, text and views tell: tables as of the instant or of today, and functions.
 
 Best effort: a function may read anything, and what the planner has worked out by itself is in no plan. What matters is
 that a table of today is never taken for one of then.

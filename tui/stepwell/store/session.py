@@ -30,8 +30,8 @@ class Session:
     def caution(self) -> str:
         """A line about a role that may do more than look; empty for one that may not.
 
-        What keeps it from writing is then the READ ONLY of each transaction, and that Stepwell runs statements of
-        its own only.
+        What keeps it from writing is then the READ ONLY of each transaction, and that of the user's own statements
+        only those run that read.
         """
         what = ""
         if self.superuser:
