@@ -65,7 +65,15 @@ def browse(
     debug(dsn, run, drive, step=step, size=size)
 
 
-def seen(dsn: str, step: int, typed: str = "", **options: object) -> list[str]:
+def seen(
+    dsn: str,
+    step: int,
+    typed: str = "",
+    *,
+    run: UUID = WATCHED,
+    size: tuple[int, int] = (80, 24),
+    before: str = "",
+) -> list[str]:
     """The screen after some keys."""
     found: list[str] = []
 
@@ -73,7 +81,7 @@ def seen(dsn: str, step: int, typed: str = "", **options: object) -> list[str]:
         await browsing.press(typed)
         found.extend(browsing.lines)
 
-    browse(dsn, step, act, **options)  # type: ignore[arg-type]  # its own options
+    browse(dsn, step, act, run=run, size=size, before=before)
     return found
 
 
@@ -256,14 +264,31 @@ def test_who_may_not_read_a_table_is_told_whole_what_would_help(schema_dsn: str)
             owner.execute(f"DROP OWNED BY {ROLE}; DROP ROLE {ROLE}")
 
 
+def test_nothing_is_read_while_the_app_stands_still(watched_dsn: str) -> None:
+    async def act(browsing: Browsing) -> None:
+        await browsing.press("<enter>")
+        app = browsing.debugging.app
+        with locked(watched_dsn, "orders"):
+            await browsing.debugging.send("<enter>")
+            app.app_suspend_signal.publish(app)
+            app.app_resume_signal.publish(app)
+        await browsing.press("")
+        assert "! cancelled" in browsing.lines
+
+    browse(watched_dsn, REFUND, act)
+
+
 def test_the_way_back_leads_through_rows_and_list_to_the_run(watched_dsn: str) -> None:
     async def act(browsing: Browsing) -> None:
+        app = browsing.debugging.app
+        await browsing.press("j")
+        assert browsing.lines[app.cursor_position.y].startswith("> stock")
         await browsing.press("<enter><enter>")
         assert "[ROW]" in browsing.body
         await browsing.press("q")
         assert "[ROWS]" in browsing.body
+        assert browsing.lines[app.cursor_position.y].startswith("> desk")
         await browsing.debugging.send("s")
-        app = browsing.debugging.app
         await browsing.debugging.until(lambda: isinstance(app.screen, SqlScreen) and app.screen.ready)
         assert f"SQL at 5a1e:{REFUND} after" in browsing.debugging.text
         await browsing.debugging.send("<escape>")

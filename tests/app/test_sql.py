@@ -129,6 +129,7 @@ def test_above_is_told_what_is_shown_and_not_what_was_before_it(shop: tuple[str,
     async def act(sql: Asking) -> None:
         read = f"{place} orders exact"
         assert sql.lines[1] == f"{place} 1 watched table, exact"
+        assert sql.lines[2].startswith("! ")  # of what the role may do it is said once
         await sql.run("select id, status as what from orders")
         assert sql.lines[1] == read
         for typed, wanted in (

@@ -88,6 +88,22 @@ def test_leaving_cancels_what_runs(shop: tuple[str, UUID]) -> None:
     asking(dsn, act, run=run, step=1)
 
 
+def test_no_statement_runs_while_the_app_stands_still(shop: tuple[str, UUID]) -> None:
+    """As after Ctrl-Z, which might be for days."""
+    dsn, run = shop
+
+    async def act(sql: Asking) -> None:
+        await hang(sql, dsn)
+        app = sql.debugger.app
+        app.app_suspend_signal.publish(app)
+        assert backends(dsn) == []
+        app.app_resume_signal.publish(app)
+        await sql.settle()
+        assert "cancelled" in sql.status
+
+    asking(dsn, act, run=run, step=1)
+
+
 def test_up_and_down_recall_what_was_asked_also_in_a_later_session(recorded_dsn: str) -> None:
     async def first(sql: Asking) -> None:
         await sql.run("select 1")

@@ -1,6 +1,7 @@
 """TABLES: what a step changed in the database, on the screen."""
 
 import re
+import threading
 from dataclasses import replace
 from uuid import UUID
 
@@ -219,10 +220,15 @@ class ReadingMover(Mover):
     def __init__(self, dsn: str) -> None:
         super().__init__(resolve(dsn), WATCHED)
         self.read: list[int] = []
+        self.cancelled = threading.Event()
 
     def changes(self, world: World) -> Changed:
         self.read.append(world.number)
         return super().changes(world)
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+        super().cancel()
 
 
 def test_only_while_it_is_shown_anything_is_read_and_of_a_burst_the_last(watched_dsn: str) -> None:
@@ -250,11 +256,14 @@ def test_only_while_it_is_shown_anything_is_read_and_of_a_burst_the_last(watched
 
 
 def test_a_read_that_has_to_wait_is_told_and_gives_way_to_the_next_move(watched_dsn: str) -> None:
+    mover = ReadingMover(watched_dsn)
+
     async def act(debugging: Debugging) -> None:
         with locked(watched_dsn, "orders"):
             await debugging.send("t")
             await debugging.until(lambda: f"reading what changed at {REFUND}" in debugging.text)
             await debugging.send("n")
+            await debugging.until(mover.cancelled.is_set)
             await debugging.until(lambda: f"reading what changed at {SYNC}" in debugging.text)
             await debugging.settle()
             assert "could not be read" in debugging.pane(Pane.TABLES)
@@ -262,4 +271,4 @@ def test_a_read_that_has_to_wait_is_told_and_gives_way_to_the_next_move(watched_
         await debugging.press("tt")
         assert "orders 9001" in debugging.pane(Pane.TABLES)
 
-    debug(watched_dsn, WATCHED, act, step=REFUND)
+    debug(watched_dsn, WATCHED, act, step=REFUND, mover=mover)

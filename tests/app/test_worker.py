@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from queue import Empty, Queue
 
 import pytest
@@ -56,7 +57,7 @@ def test_only_the_newest_of_a_kind_is_done() -> None:
         assert begun.wait(WAIT)
         assert worker.busy
         for number in range(50):
-            worker.submit("move", lambda number=number: Done(f"move {number}"))  # type: ignore[misc]  # a default binds the loop's variable
+            worker.submit("move", partial(Done, f"move {number}"))
         worker.submit("search", lambda: Done("search"))
         go_on.set()
         assert [what(posted) for _ in range(3)] == ["slow", "move 49", "search"]
