@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -124,6 +125,33 @@ def test_a_story_of_a_run_stays_however_often_the_row_is_written_before_and_afte
         story = tables.story(table, ("x,%y", "1"))
     assert [each.change.new and each.change.new[2] for each in story.touches] == ["in the run"]
     assert not story.more
+
+
+@pytest.mark.parametrize(
+    ("ddl", "key"),
+    [
+        ('RENAME "B" TO b', ("b", "a")),
+        ('DROP CONSTRAINT "odd Table_pkey", ADD PRIMARY KEY (a), ALTER c TYPE varchar', ("a",)),
+    ],
+)
+def test_todays_rows_are_paged_by_todays_key(
+    schema_dsn: str, shop: psycopg.Connection, ddl: LiteralString, key: tuple[str, ...]
+) -> None:
+    watch(shop, '"odd Table"')
+    with stepwell.Recorder(schema_dsn) as recorder, recorder.run("pages") as run:
+        run.tool(len, "a")
+    with closing(Tables(resolve(schema_dsn), run.run_id, 1, Moment.AFTER)) as tables:
+        then = tables.page(tables.listing().tables[0], Start(), 1)
+        shop.execute(f'ALTER TABLE "odd Table" {ddl}')
+        now = tables.page(then.table, Start(), 1)
+        assert (now.table.verdict.certainty, now.table.key) == (Certainty.UNKNOWN, key)
+        rest = tables.page(now.table, Start(now.key(0)), 5)
+        assert [row[2] for row in (*now.rows.rows, *rest.rows.rows)] == ["one", "two"]
+        story = tables.story(now.table, now.key(0))
+        assert (story.table.key, story.rows.rows) == (key, now.rows.rows)
+        if len(key) < len(then.table.key):
+            with pytest.raises(DatabaseError, match="is a now: q, and open it again"):
+                tables.story(then.table, then.key(0))
 
 
 def test_pages_of_names_that_need_quotes_and_keys_of_several_columns(

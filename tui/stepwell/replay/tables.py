@@ -17,7 +17,7 @@ from stepwell.store.asof import Standing, Survey, judge_again, survey, turn
 from stepwell.store.changes import read_changes
 from stepwell.store.connect import Target
 from stepwell.store.instants import Instants, read_instants
-from stepwell.store.pages import read_layout, read_page, read_row
+from stepwell.store.pages import Layout, read_layout, read_page, read_row
 from stepwell.store.reader import Reader
 from stepwell.store.texts import Texts, longest
 from stepwell.store.touches import Written, read_touches
@@ -112,7 +112,7 @@ class Tables:
             step.at(self._moment),
             step.origin,
             table,
-            lambda standing: read_page(connection, read_layout(connection, standing), start, limit),
+            lambda layout: read_page(connection, layout, start, limit),
         )
 
     def _story(
@@ -124,7 +124,7 @@ class Tables:
             step.at(self._moment),
             step.origin,
             table,
-            lambda standing: read_row(connection, read_layout(connection, standing), key),
+            lambda layout: read_row(connection, layout, key),
         )
         if found.verdict.certainty is Certainty.UNKNOWN:
             return found, row, (), False
@@ -138,15 +138,20 @@ def _judged(
     instant: Instant | None,
     origin: Origin | None,
     table: Table,
-    read: Callable[[Standing], Rows],
+    read: Callable[[Layout], Rows],
 ) -> tuple[Table, Rows]:
-    """Rows of a table as of an instant, and what they are worth as it is known after they were read."""
+    """Rows of a table as of an instant, and what they are worth as it is known after they were read.
+
+    Where they are today's, the key and the columns are so too.
+    """
     found, standing = _standing(connection, instant, origin, table)
-    rows = read(standing)
+    layout = read_layout(connection, standing)
+    rows = read(layout)
     judged = judge_again(connection, found)[found.standings.index(standing)]
     if judged.verdict.certainty is Certainty.UNKNOWN and _is_known(standing):
-        rows = read(replace(standing, table=judged))  # those of today, after all
-    return judged, rows
+        layout = read_layout(connection, replace(standing, table=judged))
+        rows = read(layout)
+    return replace(judged, key=layout.key, columns=layout.columns), rows
 
 
 def _standing(

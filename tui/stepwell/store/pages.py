@@ -67,8 +67,9 @@ def read_layout(connection: Connection[Any], standing: Standing) -> Layout:
 def read_page(connection: Connection[Any], layout: Layout, start: Start, limit: int) -> Rows:
     """At most `limit` rows from a start on, the lowest key first.
 
-    Raises DatabaseError where this role may not read them, and what psycopg raises.
+    Raises DatabaseError where this role may not read them or the key is another one, and what psycopg raises.
     """
+    _check_key(layout, start.key, least=0)
     statement = sql.SQL("SELECT {values} FROM {relation} AS p {where} ORDER BY {order} LIMIT {limit}").format(
         values=sql.SQL(", ").join(
             value if name in layout.key else shortened(value, CUT)
@@ -93,8 +94,9 @@ def read_page(connection: Connection[Any], layout: Layout, start: Start, limit: 
 def read_row(connection: Connection[Any], layout: Layout, key: Texts, most: int = ROW_CUT) -> Rows:
     """One row, of each value at most so many characters; none where it is not there.
 
-    Raises DatabaseError where this role may not read it, and what psycopg raises.
+    Raises DatabaseError where this role may not read it or the key is another one, and what psycopg raises.
     """
+    _check_key(layout, key, least=len(layout.key))
     statement = sql.SQL("SELECT {values} FROM {relation} AS p WHERE {same}").format(
         values=sql.SQL(", ").join(shortened(sql.Identifier("p", name), most) for name in layout.columns),
         relation=layout.relation,
@@ -104,6 +106,12 @@ def read_row(connection: Connection[Any], layout: Layout, key: Texts, most: int 
         ),
     )
     return Rows(layout.columns, layout.types, tuple(_read(connection, layout, statement)[:1]))
+
+
+def _check_key(layout: Layout, key: Texts, *, least: int) -> None:
+    if not least <= len(key) <= len(layout.key):
+        columns = ", ".join(map(quoted, layout.key))
+        raise DatabaseError(f"the key of {sql_name(*layout.name)} is {columns} now: q, and open it again")
 
 
 def _read(connection: Connection[Any], layout: Layout, statement: sql.Composed) -> list[Texts]:
