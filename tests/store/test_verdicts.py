@@ -98,6 +98,14 @@ def test_what_no_log_can_see_makes_the_past_uncertain(owner: Connection, stateme
     assert "some time after 20" in found.why
 
 
+def test_rows_that_were_rewritten_since_are_shown_all_the_same(owner: Connection) -> None:
+    """They seem to be younger than the instant."""
+    then = instant(owner)
+    owner.execute("ALTER TABLE t ADD z timestamptz DEFAULT clock_timestamp()")
+    found, rows = past(owner, then)
+    assert (found.certainty, rows) == (UNCERTAIN, TEN)
+
+
 def test_a_column_that_came_later_is_named_and_the_rest_is_exact(owner: Connection) -> None:
     then = instant(owner)
     owner.execute("ALTER TABLE t ADD z int DEFAULT 5")
