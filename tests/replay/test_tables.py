@@ -81,6 +81,9 @@ def test_a_story_begins_where_the_past_of_the_table_does(schema_dsn: str, shop: 
         (3, True, True, "in a transaction", True),
     ]
     tables.close()
+    with closing(Replayer(resolve(schema_dsn), run.run_id)) as replayer:
+        worth = [replayer.changes(number).tables[0].table.verdict.certainty for number in (1, 2)]
+    assert worth == [Certainty.UNKNOWN, Certainty.EXACT]
 
 
 def test_a_story_has_what_was_written_before_a_step_that_is_within_another(
