@@ -112,12 +112,14 @@ def test_a_transaction_that_had_no_query_yet_has_still_had_none(
     assert world.saw(rows[3], seen, unseen) == ("yn", "yn")
 
 
+@pytest.mark.parametrize("mode", ["SHARE", "ACCESS EXCLUSIVE"])
 def test_a_transaction_that_locks_first_still_takes_its_snapshot_after_that(
-    recorder: Recorder, own: Connection[Any]
+    recorder: Recorder, own: Connection[Any], mode: str
 ) -> None:
+    """For the one mode it gets a number at once, as if it had written."""
     own.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     with recorder.run() as run, own.transaction():
-        run.named(connection=own).tool(own.execute, "LOCK TABLE orders IN SHARE MODE")
+        run.named(connection=own).tool(own.execute, f"LOCK TABLE orders IN {mode} MODE")
         with psycopg.connect(own.info.dsn, autocommit=True) as other:
             other.execute("CREATE TABLE later AS SELECT 1 AS n")
         assert run.named(connection=own).tool(lambda: own.execute("SELECT n FROM later").fetchall()) == [(1,)]

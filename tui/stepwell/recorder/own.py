@@ -23,7 +23,8 @@ class Own:
     """A connection of the agent's, asked only where that can neither change nor break what the agent does with it.
 
     That is between its statements, and outside a transaction or in one that certainly has had its first query: one
-    that has written or holds a snapshot. Elsewhere there is no answer, and the recorder's own snapshot stands for it.
+    that holds a snapshot, or has written and holds no ACCESS EXCLUSIVE lock (which may be all that it has done).
+    Elsewhere there is no answer, and the recorder's own snapshot stands for it.
     """
 
     __slots__ = ("_given", "_process")

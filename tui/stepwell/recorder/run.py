@@ -89,8 +89,8 @@ class Run:
         REPEATABLE READ on in that transaction's own snapshot. It is asked just before the intent is committed, and as
         soon as the call has returned, in one statement that leaves it as it was. Where it cannot be asked without
         risk (it is in use, in a pipeline, in a failed transaction, behind a pooler, or asynchronous in a step that is
-        not awaited) or sees what all see (in a transaction of READ COMMITTED that has not written), the step notes
-        what the recorder sees, as without a connection.
+        not awaited; in a transaction of READ COMMITTED that holds an ACCESS EXCLUSIVE lock) or sees what all see (in
+        one of READ COMMITTED that has not written), the step notes what the recorder sees, as without a connection.
 
         Raises UsageError for a name that a database cannot hold, and for what leads to no such connection.
         """
