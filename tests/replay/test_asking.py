@@ -79,6 +79,9 @@ def test_an_answer_that_is_too_long_is_cut_or_refused(
     assert (len(rows.rows) < 500, rows.more) == (True, True)
     with pytest.raises(StatementError, match="takes more than 1 MB"):
         replayer.query(1, Moment.AFTER, query, limit=None)
+    monkeypatch.setattr(asking, "MOST_SECONDS", 0)
+    with pytest.raises(StatementError, match="reading took longer than 0 s"):
+        replayer.query(1, Moment.AFTER, "TABLE orders")
 
 
 def refused(replayer: Replayer, text: str) -> StatementError:
