@@ -34,8 +34,10 @@ def test_a_world_is_of_before_its_step_was_made_or_of_after_it(schema_dsn: str) 
 
 def test_it_has_the_transaction_of_the_agents_own_connection(schema_dsn: str) -> None:
     with Recorder(schema_dsn) as recorder, recorder.run() as run, psycopg.connect(schema_dsn) as own:
-        run.named(connection=own).tool(own.execute, "CREATE TABLE orders ()")
-        xid = int(str(own.execute("SELECT pg_current_xact_id()").fetchone()[0]))  # type: ignore[index]
+        own.execute("CREATE TABLE orders (id int)")
+        own.commit()
+        run.named(connection=own).tool(own.execute, "INSERT INTO orders VALUES (1)")
+        (xid,) = own.execute("SELECT pg_current_xact_id()::text").fetchall()
         with replaying(schema_dsn, run.run_id) as replayer:
             world = replayer.at(1)
     before, after = world.before, world.after
@@ -43,7 +45,7 @@ def test_it_has_the_transaction_of_the_agents_own_connection(schema_dsn: str) ->
     assert after is not None
     pid = before.backend
     assert before == Instant(before.snapshot, None, None, pid)
-    assert after == Instant(after.snapshot, xid, 0, pid)
+    assert after == Instant(after.snapshot, int(xid[0]), 0, pid)
     assert pid is not None
 
 
