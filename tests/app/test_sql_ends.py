@@ -6,6 +6,7 @@ from pathlib import Path
 from uuid import UUID
 
 import psycopg
+import pytest
 
 from stepwell.app.screens.sql import SqlScreen
 from tests.app.asking import Asking, asking
@@ -77,12 +78,17 @@ def test_what_was_not_answered_stands_in_place_of_the_rows_before_it(shop: tuple
     asking(dsn, act, run=run, step=1)
 
 
-def test_leaving_cancels_what_runs(shop: tuple[str, UUID]) -> None:
+@pytest.mark.parametrize("typed", ["<escape>", r"\q<enter>"])
+def test_leaving_cancels_what_runs(shop: tuple[str, UUID], typed: str) -> None:
     dsn, run = shop
 
     async def act(sql: Asking) -> None:
         await hang(sql, dsn)
-        await sql.send("<escape>")
+        sql.screen.editor.put(r"\more")
+        await sql.send("<enter>")
+        assert "still running" in sql.status
+        sql.screen.editor.put("")
+        await sql.send(typed)
         await sql.debugger.until(lambda: sql.debugger.is_open and backends(dsn) == [])
 
     asking(dsn, act, run=run, step=1)
@@ -143,6 +149,9 @@ def test_statements_are_kept_though_one_leaves_before_any_is_answered(shop: tupl
                 sql.screen.editor.put("")
                 await sql.paste(text)
                 await sql.send("<enter>")
+            sql.screen.editor.put(r"\d")
+            await sql.send("<enter>")
+            assert "what is watched is not known yet" in sql.status
             sql.screen.editor.put("select 3")
             await sql.send("<escape>")
             await debugger.until(lambda: debugger.is_open)

@@ -30,6 +30,7 @@ LIMIT = 500
 """Rows that a statement gives at most, until there are to be more of them."""
 MORE = 10
 """So many times as many, each time that more are wanted."""
+RUNNING = "the statement before is still running; Ctrl-C cancels it"
 SCROLLS = {
     "page_down": lambda lines: lines.move_pages(1),
     "page_up": lambda lines: lines.move_pages(-1),
@@ -59,10 +60,10 @@ class SqlScreen(TypingScreen):
         text = self.editor.text
         if not text.strip():
             self.say()
-        elif self.running and (self.view.answer is not None or text.lstrip().startswith("\\")):
-            self.say("the statement before is still running; Ctrl-C cancels it")
         elif text.lstrip().startswith("\\"):
             self._command(text)
+        elif self.running and self.view.answer is not None:
+            self.say(RUNNING)
         elif not runs(text):
             self.editor.action_new_line()
         else:
@@ -87,6 +88,8 @@ class SqlScreen(TypingScreen):
             case Meta("q"):
                 self.editor.put("")
                 self.leave()
+            case Meta("more") if self.running:
+                raise UsageError(RUNNING)
             case Meta("more") if self.result is not None and self.result.rows.more:
                 self._run(self.result.statement, self.limit * MORE)
             case Meta("more"):
