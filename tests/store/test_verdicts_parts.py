@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from stepwell.core.past import Certainty, Verdict
+from stepwell.store.asof import survey
 from stepwell.store.watching import watch
 from tests.asof.looking import look_back
 from tests.store.watching import Connection, instant
@@ -42,3 +43,19 @@ def test_two_partitions_may_be_truncated_at_once(partitioned: Connection) -> Non
         (table,) = look_back(partitioned, then, None)
         assert partitioned.execute("SELECT id FROM p ORDER BY id").fetchall() == [(1,), (101,)]
     assert table.verdict == Verdict(Certainty.EXACT)
+
+
+def test_a_partition_that_was_attached_after_the_snapshot_is_told_once_the_table_was_read(
+    partitioned: Connection,
+) -> None:
+    """Its rows are there by then, though they were in no partition."""
+    partitioned.execute("CREATE TABLE p3 (LIKE p INCLUDING ALL); INSERT INTO p3 VALUES (201, 201)")
+    then = instant(partitioned)
+    with psycopg.connect(partitioned.info.dsn, autocommit=True) as other, partitioned.transaction():
+        partitioned.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        (before,) = look_back(partitioned, then, None)
+        other.execute("ALTER TABLE p ATTACH PARTITION p3 FOR VALUES FROM (200) TO (300)")
+        assert len(partitioned.execute("SELECT id FROM p").fetchall()) == 3
+        (after,) = survey(partitioned, then, None).tables
+    assert before.verdict == Verdict(Certainty.EXACT)
+    assert after.verdict.why.endswith("this very moment; ask again")
