@@ -99,6 +99,18 @@ def test_what_is_not_known_or_was_not_looked_at_is_told(
     assert {table.verdict.certainty for table in gone.tables} == {Certainty.UNKNOWN}
 
 
+def test_of_much_that_one_transaction_of_the_agents_wrote_not_all_is_looked_at_and_it_says_so(
+    schema_dsn: str, agent: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = stepwell.Recorder(schema_dsn)
+    with recorder, recorder.run() as run, agent.transaction():
+        for note in "12":
+            run.named(connection=agent).tool(agent.execute, SET, [note])
+    for most, partly in ((2, False), (1, True)):
+        monkeypatch.setattr(written, "MOST_TRANSACTIONS", most)
+        assert told(schema_dsn, run.run_id).partly is partly
+
+
 def test_without_watched_tables_or_without_snapshots_there_are_none(schema_dsn: str) -> None:
     with stepwell.Recorder(schema_dsn) as recorder, recorder.run() as run:
         run.tool(len, "a")
