@@ -133,7 +133,8 @@ def test_up_and_down_recall_what_was_asked_also_in_a_later_session(recorded_dsn:
     path = history()
     assert json.loads(path.read_text()) == ["select 1", "select\n2;", "sele"]
     assert path.stat().st_mode & 0o077 == 0
-    asking(recorded_dsn, second)
+    asking(recorded_dsn, second)  # which ends as where the terminal goes away
+    assert json.loads(history().read_text())[-1] == "select\n2;"
 
 
 def test_statements_are_kept_though_one_leaves_before_any_is_answered(shop: tuple[str, UUID]) -> None:

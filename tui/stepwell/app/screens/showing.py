@@ -40,6 +40,7 @@ class ShowingScreen(Screen[None]):
         self.history = history
         self.view = view
         self.worker = Worker(self.post_message, asker.close)
+        self.editor = Editor()
         self.result: Result | None = None
         """The rows of the last answer, once something was asked."""
         self.document: Callable[[int], Document] | None = None
@@ -52,7 +53,7 @@ class ShowingScreen(Screen[None]):
         yield Lines(id="above")
         yield Lines(id="rows")
         yield Lines(id="rule")
-        yield Editor()
+        yield self.editor
         yield Lines(id="below")
 
     def on_mount(self) -> None:
@@ -79,10 +80,6 @@ class ShowingScreen(Screen[None]):
 
     def on_resize(self) -> None:
         self.show()
-
-    @property
-    def editor(self) -> Editor:
-        return self.query_one(Editor)
 
     @property
     def rows(self) -> Lines:

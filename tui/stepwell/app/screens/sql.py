@@ -232,7 +232,6 @@ class SqlScreen(TypingScreen):
             self.leave()
 
     def leave(self) -> None:
-        """Back to the run. What has been typed and not run is remembered as a statement is."""
-        self.history.keep(self.editor.text)
-        self.history.save()
+        """Back to the run."""
+        self.keep_draft()  # now, for one may be back here before this screen is gone
         self.dismiss()

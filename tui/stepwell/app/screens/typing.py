@@ -10,6 +10,14 @@ from stepwell.app.widgets.editor import LONGEST, Editor
 class TypingScreen(ShowingScreen):
     """Statements of before come back, what is too long is cut, and the keys go to the editor or to the rows."""
 
+    def on_unmount(self) -> None:
+        self.keep_draft()  # the terminal may have gone away
+
+    def keep_draft(self) -> None:
+        """Remember what has been typed and not run as a statement is."""
+        self.history.keep(self.editor.text)
+        self.history.save()
+
     @on(Editor.Cut)
     def _cut(self) -> None:
         self.say(error=f"a statement may have {count(LONGEST)} characters: what was pasted is cut")
