@@ -50,6 +50,17 @@ def test_what_leads_to_a_connection_is_as_good(recorder: Recorder, own: Connecti
     assert [row["position_before"] for row in rows] == [0, 0, None, None, 0]
 
 
+def test_one_that_is_another_after_the_call_is_told_as_no_backend(
+    recorder: Recorder, own: Connection[Any], steps: Look
+) -> None:
+    """Nobody could say then which of the writes were the agent's."""
+    reopened = SimpleNamespace(connection=own)
+    with psycopg.connect(own.info.dsn) as other, recorder.run() as run:
+        run.named(connection=reopened).tool(setattr, reopened, "connection", other)
+    (row,) = steps(run.run_id)
+    assert owned(row) == [None, 0, None, 0, None]
+
+
 @pytest.mark.parametrize("given", ["postgres:///", SimpleNamespace(connection=lambda: None), 7])
 def test_anything_else_is_refused_before_a_step_is_taken(
     recorder: Recorder, steps: Look, given: object
