@@ -7,6 +7,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from stepwell import Recorder
 from stepwell.app.browsed import KEPT, Browsed
 from stepwell.app.screens.browser import BrowserScreen
 from stepwell.app.screens.sql import SqlScreen
@@ -167,6 +168,18 @@ def test_a_row_is_shown_whole_and_with_its_story(watched_dsn: str) -> None:
     assert f"  at {SYNC} added  by warehouse-sync" in added
     deleted = seen(watched_dsn, REFUND, "<enter>/17<enter><enter>")
     assert f"  at {SYNC} deleted  by warehouse-sync" in deleted
+
+
+def test_of_a_row_that_no_step_saw_change_it_is_not_said_that_it_did_not(schema_dsn: str) -> None:
+    """The last step may have written it, and never have come to its end."""
+    with psycopg.connect(schema_dsn, autocommit=True) as shop:
+        shop.execute("CREATE TABLE orders (id int PRIMARY KEY); INSERT INTO orders VALUES (1)")
+        watch(shop, "orders")
+        recorder = Recorder(schema_dsn)
+        with recorder, recorder.run() as run, run.step("tool_call", "cut off"):
+            shop.execute("UPDATE orders SET id = id")
+            lines = seen(schema_dsn, 1, "<enter><enter>", run=run.run_id)
+    assert "no change is seen during the run" in lines
 
 
 def test_hostile_and_long_values_reach_no_terminal(watched_dsn: str) -> None:

@@ -220,7 +220,7 @@ def _story(story: Story, width: int) -> Iterator[Row]:
     if story.table.verdict.certainty is Certainty.UNKNOWN:
         yield from rows(note("what became of it during the run is not known", width))
         return
-    yield (Span("changed during the run" if story.touches else "not changed during the run", Role.HEADING),)
+    yield (Span(f"{'changed' if story.touches else NO_CHANGE_SEEN} during the run", Role.HEADING),)
     if story.more:
         yield from rows(note("changes older than these are left out", width))
     for touch in story.touches:
