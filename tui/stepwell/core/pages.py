@@ -51,7 +51,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """What has become of a row at one step of a run: in the course of it, or before it, where it was the first to see it."""
+    """What has become of a row at one step of a run: in its course, or before it, where it was the first to see it."""
 
     step: int
     during: bool
