@@ -152,7 +152,8 @@ def test_steps_wait_for_nothing_newer_than_what_they_know(connection: Any, run_i
 def test_a_step_is_finished_once_however_often_it_is_sent(connection: Any, run_id: UUID) -> None:
     begin(connection, start(run_id), start(run_id))
     end(connection, finish(run_id, 1, output="1"))
-    assert end(connection, finish(run_id, 1, output="2")) == [False]
+    for seen in (None, '{"server": "another"}'):
+        assert end(connection, finish(run_id, 1, output="2", seen=seen)) == [False]
     with pytest.raises(psycopg.errors.DivisionByZero):
         end(connection, finish(run_id, 1, output="2"), finish(run_id, 2))
     assert [row["output"] for row in read(connection, "agent_steps", run_id)] == [1, None]
