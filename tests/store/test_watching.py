@@ -171,6 +171,16 @@ def test_a_table_is_watched_again_as_it_is_now(owner: Connection) -> None:
     assert past(owner, second, "t") == (EXACT, without, [(1, "uno", None)])
 
 
+def test_what_a_session_truncates_that_runs_no_triggers_is_told_all_the_same(owner: Connection) -> None:
+    """As one that applies what another server has logged."""
+    owner.execute('CREATE TABLE t (id int PRIMARY KEY, "per%cent" text)')
+    watch(owner, "t")
+    owner.execute("INSERT INTO t VALUES (1, 'one')")
+    then = instant(owner)
+    owner.execute("SET session_replication_role = replica; TRUNCATE t")
+    assert past(owner, then, "t") == (EXACT, "", [(1, "one")])
+
+
 def test_nothing_is_left_of_a_table_that_is_not_watched_any_more(owner: Connection) -> None:
     owner.execute(
         "CREATE TABLE t (id int PRIMARY KEY, v text); CREATE TABLE u (id int PRIMARY KEY) PARTITION BY RANGE (id);"
