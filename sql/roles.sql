@@ -6,15 +6,15 @@
 -- Who owns tables that are to be watched (stepwell watch) becomes a member of one more, so that several owners may have
 -- theirs watched in one database:      GRANT stepwell_watcher TO the_owner_of_the_shop;
 -- Run it as a superuser then, or as the owner of the database who may make roles, and have the first table watched by one:
--- the schema stepwell_log becomes theirs, and whose it is all whose tables are watched must trust. Nobody else is made a
--- member of stepwell_log_writer: it owns the functions of the triggers, and may only add to the logs.
+-- the schema stepwell_log becomes theirs, and whose it is all whose tables are watched must trust. The members trust one
+-- another: each may change what all of them share there, and make functions beside the shared ones. The triggers on tables
+-- of superusers run as stepwell_log_writer, which is made when one is watched, and of which nobody is made a member.
 
 DO $$
 DECLARE
     made TEXT;
 BEGIN
-    FOREACH made IN ARRAY ARRAY['stepwell_recorder', 'stepwell_debugger', 'stepwell_pruner', 'stepwell_watcher',
-                                'stepwell_log_writer'] LOOP
+    FOREACH made IN ARRAY ARRAY['stepwell_recorder', 'stepwell_debugger', 'stepwell_pruner', 'stepwell_watcher'] LOOP
         IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = made) THEN
             EXECUTE format('CREATE ROLE %I NOLOGIN', made);
         END IF;
@@ -35,9 +35,6 @@ DO $$
 DECLARE
     what TEXT;
 BEGIN
-    IF NOT pg_has_role('stepwell_watcher', 'stepwell_log_writer', 'USAGE') THEN
-        GRANT stepwell_log_writer TO stepwell_watcher;
-    END IF;
     EXECUTE format('GRANT CREATE ON DATABASE %I TO stepwell_watcher', current_database());
     IF to_regclass('stepwell_log.tables') IS NULL THEN
         RETURN;

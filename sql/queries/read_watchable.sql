@@ -20,6 +20,7 @@ SELECT c.oid, n.nspname AS schema, c.relname AS name, c.relkind AS kind, c.relpe
            OR c.oid IN (to_regclass('agent_steps'), to_regclass('agent_runs'), to_regclass('stepwell_migrations')) AS is_system,
        pg_has_role(c.relowner, 'USAGE') AS owned,
        pg_get_userbyid(c.relowner)::text AS owner,
+       (SELECT rolsuper FROM pg_roles WHERE oid = c.relowner) AS by_superuser,
        CASE WHEN c.relispartition THEN pg_partition_root(c.oid)::regclass::text END AS root,
        c.relkind <> 'p' AND NOT c.relispartition
            AND EXISTS (SELECT FROM pg_inherits WHERE c.oid IN (inhparent, inhrelid)) AS inherits,

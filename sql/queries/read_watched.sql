@@ -1,7 +1,7 @@
 -- Every watched table, what has become of it, and what that means to the snapshot %(snapshot)s (NULL where there is none).
 WITH held AS MATERIALIZED (SELECT relation FROM pg_locks WHERE pid = pg_backend_pid() AND granted)
 SELECT t.relation::oid AS oid, t.id, t.schema_name AS schema, t.table_name AS name, t.shadow, t.system_identifier AS system,
-       stepwell_log.shape(t.relation) AS shape,
+       stepwell_log.shape(t.relation::oid) AS shape, -- of its very type: whoever watches tables may make others of that name
        -- The partitions as they are by now, which takes locks: only where the whole is locked already, for it was read.
        CASE WHEN (SELECT relkind FROM pg_class WHERE oid = t.relation) = 'p' AND t.relation IN (SELECT relation FROM held)
             THEN ARRAY(SELECT relid::oid::text FROM pg_partition_tree(t.relation)) END AS parts,

@@ -2,7 +2,7 @@
 -- Postgres's own, and those that prune, are no readers.
 SELECT t.id,
        coalesce(r.rolsuper, false) AS as_superuser,
-       coalesce(r.rolname = 'stepwell_log_writer', false) AS as_writer,
+       coalesce(r.rolname = 'stepwell_log_writer' OR r.oid = c.relowner, false) AS as_writer,
        coalesce((SELECT array_agg(DISTINCT coalesce(g.rolname, 'public')::text)
                  FROM (SELECT acl.grantee FROM aclexplode(c.relacl) AS acl WHERE acl.privilege_type = 'SELECT'
                        UNION

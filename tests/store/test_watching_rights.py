@@ -55,6 +55,12 @@ def may_not(connection: Connection, *statements: str) -> None:
             connection.execute(statement)
 
 
+def may_make(admin: Connection, role: str) -> bool:
+    """Whether it may still make something among the logs, as while it was given its own."""
+    may = admin.execute("SELECT has_schema_privilege(%s, 'stepwell_log', 'CREATE')", [role]).fetchone()
+    return may == (True,)
+
+
 def may_create(admin: Connection, role: str) -> None:
     database = sql.Identifier(admin.info.dbname)
     admin.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO {}").format(database, sql.Identifier(role)))
@@ -70,7 +76,8 @@ def test_a_table_that_a_superuser_has_watched_is_its_owners_to_look_back_at(
         "SELECT DISTINCT tableowner FROM pg_tables WHERE tablename ~ '^t[0-9]+$' AND schemaname = 'stepwell_log'"
         " UNION ALL SELECT pg_get_userbyid(proowner) FROM pg_proc WHERE proname ~ '^t[0-9]+_' ORDER BY 1"
     ).fetchall()
-    assert owners == [("stepwell_log_writer",), ("stepwell_rights_alice",), ("stepwell_rights_alice",)]
+    assert owners == [("stepwell_rights_alice",)] * 3
+    assert not may_make(admin, "stepwell_rights_alice")
     then = instant(alice)
     alice.execute("DELETE FROM orders")
     assert past(alice, then, "orders", "name") == (Certainty.EXACT, "", [("lamp",)])
@@ -87,7 +94,11 @@ def test_who_watches_beside_others_changes_nothing_that_runs_in_their_name(
     admin: Connection, login: Login, shop: str
 ) -> None:
     watch(admin, "orders")
+    runs_as = "SELECT pg_get_userbyid(proowner) FROM pg_proc WHERE proname = 't1_capture'"
+    assert admin.execute(runs_as).fetchall() == [("stepwell_log_writer",)]
+    assert not may_make(admin, "stepwell_log_writer")
     alice = login("alice")
+    alice.execute(TABLE.format("goods", "goods"))
     admin.execute("GRANT stepwell_watcher TO stepwell_rights_alice")
     may_not(
         alice,
@@ -95,11 +106,23 @@ def test_who_watches_beside_others_changes_nothing_that_runs_in_their_name(
         "CREATE OR REPLACE FUNCTION stepwell_log.lose(watched oid, reason text) RETURNS void LANGUAGE sql AS ''",
         "DROP FUNCTION stepwell_log.shape(oid)",
         "DROP FUNCTION stepwell_log.t1_truncate() CASCADE",
+        "CREATE OR REPLACE FUNCTION stepwell_log.t1_capture() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN END'",
+        "ALTER FUNCTION stepwell_log.t1_capture() SECURITY INVOKER",
+        "SET ROLE stepwell_log_writer",
         f"DROP TABLE {shop}",
         f"SELECT * FROM {shop}",
         "DROP SCHEMA stepwell_log CASCADE",
         "ALTER TABLE stepwell_log.tables DISABLE TRIGGER ALL",
+        # It would log in the name of another table.
+        "CREATE TRIGGER t AFTER INSERT ON goods FOR EACH ROW EXECUTE FUNCTION stepwell_log.t1_capture()",
+        "CREATE TRIGGER t BEFORE TRUNCATE ON goods EXECUTE FUNCTION stepwell_log.t1_truncate()",
     )
+    for other in ("smallint", "integer", "bigint", "regclass"):
+        alice.execute(
+            f"CREATE FUNCTION stepwell_log.shape({other}) RETURNS jsonb LANGUAGE plpgsql AS 'BEGIN RAISE ''mine''; END'"
+        )
+    watch(admin, "orders")
+    assert past(admin, instant(admin), "orders", "name") == (Certainty.EXACT, "", [("lamp",)])
 
 
 def test_an_owner_who_may_make_schemas_needs_nobody(admin: Connection, login: Login) -> None:

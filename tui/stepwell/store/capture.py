@@ -156,7 +156,7 @@ def capture(names: Names, log_oid: sql.Composable, position_oid: sql.Composable)
             _variable(prefix, column), raw(image), raw(str(column.number))
         )
 
-    of_new = f"stepwell_log.image({table.oid}, tg_relid, new)"
+    of_new = f"stepwell_log.image({table.oid}::oid, tg_relid, new)"
     return template(
         "capture",
         {

@@ -9,9 +9,11 @@ from stepwell.core.names import quoted
 from stepwell.store.capture import LOG, Names
 from stepwell.store.queries import query
 from stepwell.store.scripts import Script
+from stepwell.store.watchable import Watchable
 
 WRITER = "stepwell_log_writer"
-"""Owns the functions of the triggers: it may not log in, and do nothing but add to the logs."""
+"""Owns the functions of the triggers on tables of superusers: it may not log in, and do nothing but add to the logs.
+Nobody is its member, who could change what these functions do in the name of whoever writes such a table."""
 WATCHER = "stepwell_watcher"
 """May add to what all watched tables share, and change none of its functions, which run in the name of every owner: who
 is its member may have own tables watched beside those of others."""
@@ -23,16 +25,13 @@ class Roles:
     """Which of the roles this one may act as, and whether those who prune have one."""
 
     writer: bool
-    watcher: bool
     pruner: bool
 
 
-def ready_roles(script: Script) -> Roles:
-    """The roles as they are; those that are missing are made where this role may make some."""
-    roles = Roles(_is_ready(script, WRITER), _is_ready(script, WATCHER), _there(script, PRUNER)[0])
-    if roles.writer and roles.watcher and script.made & {WRITER, WATCHER}:
-        script.do(sql.SQL("GRANT {} TO {}").format(sql.Identifier(WRITER), sql.Identifier(WATCHER)))
-    return roles
+def ready_roles(script: Script, table: Watchable) -> Roles:
+    """The roles as they are; those that are missing are made where they are needed and this role may make some."""
+    _is_ready(script, WATCHER)
+    return Roles(table.by_superuser and _is_ready(script, WRITER), _there(script, PRUNER)[0])
 
 
 def _there(script: Script, role: str) -> tuple[bool, bool, bool]:
@@ -84,13 +83,20 @@ def make_schema(script: Script, schema: str, owner: str | None = None) -> None:
 
 
 def give_to_writer(script: Script, names: Names, roles: Roles) -> list[str]:
-    """Have the row trigger's function run as the role that may only write logs; notes for the owner where it cannot."""
+    """Have the row trigger's function of a superuser's table run as the role that may only write logs.
+
+    That of any other table is its owner's. Notes for the owner where it cannot.
+    """
     script.do(
         sql.SQL("REVOKE EXECUTE ON FUNCTION {}(), {}() FROM PUBLIC").format(names.capture, names.truncate)
     )
+    if not names.table.by_superuser:
+        return []
     if not roles.writer:
-        who = script.connection.info.user
-        return [f"its trigger writes the log as {who}; safer is the role {WRITER}, which sql/roles.sql makes"]
+        who, owner = script.connection.info.user, names.table.owner
+        return [
+            f"its trigger writes the log as {who}; have {owner} watch it again, and it has a role for that"
+        ]
     role, schema = sql.Identifier(WRITER), sql.Identifier(LOG)
     statements = [
         sql.SQL("GRANT USAGE, CREATE ON SCHEMA {schema} TO {role}"),
@@ -116,6 +122,7 @@ def give_to_owner(script: Script, names: Names) -> None:
         "ALTER SCHEMA {shadow} OWNER TO {role}",
         "ALTER TABLE {log} OWNER TO {role}",
         "ALTER FUNCTION {truncate}() OWNER TO {role}",
+        *([] if names.table.by_superuser else ["ALTER FUNCTION {capture}() OWNER TO {role}"]),
         "ALTER FUNCTION {past}() OWNER TO {role}",
         "ALTER VIEW {past} OWNER TO {role}",
         "GRANT INSERT ON stepwell_log.losses, stepwell_log.shapes TO {role}",
@@ -132,6 +139,7 @@ def give_to_owner(script: Script, names: Names) -> None:
         "shadow": sql.Identifier(names.shadow),
         "log": names.log,
         "truncate": names.truncate,
+        "capture": names.capture,
         "past": names.past,
         "role": sql.Identifier(names.table.owner),
     }

@@ -52,6 +52,8 @@ class Watchable:
     name: str
     partitioned: bool
     owner: str
+    by_superuser: bool
+    """Whether the owner is one."""
     key: tuple[Column, ...]
     columns: tuple[Column, ...]
     readers: tuple[str, ...]
@@ -91,6 +93,7 @@ def read_watchable(connection: Connection[Any], name: str) -> Watchable:
         name=row["name"],
         partitioned=row["kind"] == "p",
         owner=row["owner"],
+        by_superuser=row["by_superuser"],
         key=tuple(numbered[number] for number in row["key"]),
         columns=columns,
         readers=tuple(row["readers"] or ()),

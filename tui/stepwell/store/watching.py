@@ -118,7 +118,7 @@ def _watch(script: Script, name: str) -> Watched:
     connection = script.connection
     table = read_watchable(connection, name)
     with _changing(script, table.schema, table.name):
-        roles = ready_roles(script)
+        roles = ready_roles(script, table)
         _install(script)
         making.lock(script, table)
         # Who was waited for may have altered it.
@@ -156,7 +156,7 @@ def _look(script: Script, oid: int, why: str) -> None:
     """Note how the table looks now."""
     script.do(
         "INSERT INTO stepwell_log.shapes (relation, xid, why, shape)"
-        " VALUES (%(oid)s::oid::regclass, pg_current_xact_id(), %(why)s, stepwell_log.shape(%(oid)s))",
+        " VALUES (%(oid)s::oid::regclass, pg_current_xact_id(), %(why)s, stepwell_log.shape(%(oid)s::oid))",
         {"oid": oid, "why": why},
     )
 
