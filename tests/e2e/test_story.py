@@ -72,7 +72,7 @@ def test_the_row_that_another_program_changed_is_found_with_the_keyboard(shell: 
     shell.type("j", "Enter")
     shell.wait_for("1/8 12% after", "FAILED RefundError")
     shell.type("t", "!")
-    shell.wait_for("8/8 100% after", "RefundError: order 8244 is", "TABLES] unchanged between")
+    shell.wait_for("8/8 100% after", "RefundError: order 8244 is", "TABLES] unchanged, before to after")
     shell.type("p", "p", "p")
     shell.wait_for("5/8 62% after", "status paid -> on hold", "another: warehouse-sync (")
     shell.type("s")
