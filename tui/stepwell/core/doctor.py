@@ -102,7 +102,7 @@ class WatchedFacts:
     as_superuser: bool
     """Whether the function of its trigger runs as a superuser."""
     as_writer: bool
-    """Whether it runs as the role that is for it."""
+    """Whether it runs as the role that is for it, or as the owner of the table."""
     unmatched: Sequence[str]
     """Roles that may read either the table or its log, and not both."""
     owner: str | None
@@ -241,10 +241,10 @@ def on_watched(facts: WatchedFacts) -> Iterator[Finding]:
         return
     if facts.as_superuser:
         text = f"{name}: its trigger runs as a superuser"
-        yield Finding(Level.WARN, "watched", text, f"sql/roles.sql, then {again}")
+        yield Finding(Level.WARN, "watched", text, again)
     elif not facts.as_writer:
-        text = f"{name}: its trigger does not run as stepwell_log_writer"
-        yield Finding(Level.NOTE, "watched", text, f"sql/roles.sql, then {again}")
+        text = f"{name}: its trigger runs neither as its owner nor as stepwell_log_writer"
+        yield Finding(Level.NOTE, "watched", text, again)
     if facts.unmatched:
         text = f"{name}: {_names(facts.unmatched)} may read either the table or its log, and not both"
         yield Finding(Level.WARN, "watched", text, again)
