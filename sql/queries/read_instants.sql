@@ -12,7 +12,7 @@ CROSS JOIN LATERAL (
            snapshot_after::text, own_after::text, position_after::text,
            num_nonnulls(output, error, finished_at) > 0 AS finished
     FROM agent_steps
-    WHERE run_id = %(run_id)s AND (%(number)s::int IS NULL OR step_number = %(number)s::int)
+    WHERE run_id = %(run_id)s AND (%(number)s::bigint IS NULL OR step_number = %(number)s::bigint)
     ORDER BY step_number, id
-    LIMIT CASE WHEN %(number)s::int IS NOT NULL THEN 1 END
+    LIMIT CASE WHEN %(number)s::bigint IS NOT NULL THEN 1 END
 ) AS step
