@@ -20,6 +20,7 @@ from tests.app import watched
 from tests.app.recorded import LOOPING
 from tests.app.stepping import Debugging, debug
 from tests.app.watched import BARE, BULK, HOSTILE, LONG, MANY, REFUND, SYNC, WATCHED, locked
+from tests.past.asking import WAITING
 
 
 class Browsing:
@@ -281,8 +282,9 @@ def test_nothing_is_read_while_the_app_stands_still(watched_dsn: str) -> None:
     async def act(browsing: Browsing) -> None:
         await browsing.press("<enter>")
         app = browsing.debugging.app
-        with locked(watched_dsn, "orders"):
+        with locked(watched_dsn, "orders"), psycopg.connect(watched_dsn, autocommit=True) as other:
             await browsing.debugging.send("<enter>")
+            await browsing.debugging.until(lambda: other.execute(WAITING).fetchone() == (1,))
             app.app_suspend_signal.publish(app)
             app.app_resume_signal.publish(app)
         await browsing.press("")
