@@ -71,6 +71,9 @@ def test_what_is_asked_for_stays_exact_before_while_and_after(shop: Connection, 
     run_from(schema_dsn, 1, seen[5][0])
     run_from(schema_dsn, 2, seen[9][0])
     run_from(schema_dsn, 3, None)
+    add_run(
+        schema_dsn, run_id(4), status="ok", snapshot=seen[0][0].snapshot, system_identifier=1
+    )  # another server's
     compare(shop, seen, 5, pruned=False)
     with connect(resolve(schema_dsn)) as connection:
         expected = sum(log.entries for log in prunable_logs(connection))
@@ -90,6 +93,7 @@ def test_what_a_transaction_wrote_that_is_under_way_stays(shop: Connection, sche
     history(shop, 3)
     with psycopg.connect(schema_dsn) as writer:
         writer.execute("UPDATE stock SET n = 9")
+        shop.execute("INSERT INTO stock VALUES (100, 1)")  # begun later, and over before
         at = instant(shop)
         rows = shop.execute("SELECT * FROM stock ORDER BY 1").fetchall()
         with connect(resolve(schema_dsn)) as connection:

@@ -226,6 +226,15 @@ def test_who_writes_the_table_is_named_and_nothing_was_changed(owner: Connection
     assert owner.execute("SELECT to_regnamespace('stepwell_log')").fetchone() == (None,)
 
 
+def test_where_nothing_can_be_written_that_is_said(owner: Connection) -> None:
+    owner.execute("CREATE TABLE t (id int PRIMARY KEY)")
+    watch(owner, "t")
+    owner.execute("SET default_transaction_read_only = on")
+    for work in (watch, unwatch):
+        with pytest.raises(DatabaseError, match=r"^this server takes no writes .*; public\.t is as it was$"):
+            work(owner, "t")
+
+
 def test_who_has_a_partition_locked_is_waited_for_no_longer_either(owner: Connection, dsn: str) -> None:
     owner.execute(
         "CREATE TABLE t (id int PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE t1 PARTITION OF t DEFAULT"
