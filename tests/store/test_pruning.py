@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -158,35 +159,33 @@ def test_a_run_that_was_pruned_cannot_be_resumed_nor_stepped_through(schema_dsn:
 def test_recorders_at_work_are_neither_waited_for_nor_disturbed(schema_dsn: str) -> None:
     """Every run that ended is pruned in the end, and none before it has."""
     stop = threading.Event()
-    problems: list[BaseException] = []
     recorded: list[UUID] = []
 
     def work(recorder: stepwell.Recorder) -> None:
-        try:
-            while not stop.is_set():
-                with recorder.run("r") as run:
-                    for _ in range(5):
-                        assert run.tool(len, "abc") == 3
-                    run.state({"n": 1})
-                recorded.append(run.run_id)
-        except BaseException as problem:
-            problems.append(problem)
-            raise
+        while not stop.is_set():
+            with recorder.run("r") as run:
+                for _ in range(5):
+                    assert run.tool(len, "abc") == 3
+                run.state({"n": 1})
+            recorded.append(run.run_id)
 
     with stepwell.Recorder(schema_dsn, keep=lambda _: False) as recorder, recorder.run("long") as long:
-        threads = [threading.Thread(target=work, args=(recorder,)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        with connect(resolve(schema_dsn)) as one, connect(resolve(schema_dsn)) as other:
-            while len(recorded) < 60 and not problems:
-                long.tool(len, "abcd")
-                for connection, older in ((one, None), (other, timedelta(0))):
-                    list(pruning.prune(connection, older))
-        stop.set()
-        for thread in threads:
-            thread.join()
+        with (
+            ThreadPoolExecutor(4) as pool,
+            connect(resolve(schema_dsn)) as one,
+            connect(resolve(schema_dsn)) as other,
+        ):
+            workers = [pool.submit(work, recorder) for _ in range(4)]
+            try:
+                while len(recorded) < 60 and not any(worker.done() for worker in workers):
+                    long.tool(len, "abcd")
+                    for connection, older in ((one, None), (other, timedelta(0))):
+                        list(pruning.prune(connection, older))
+            finally:
+                stop.set()
+        for worker in workers:
+            worker.result()
         prune(schema_dsn)
-        assert problems == []
         assert left(schema_dsn) == {long.run_id}
 
 
