@@ -10,7 +10,9 @@ WHERE CASE WHEN nspname = 'pg_catalog'
            THEN provolatile = 'v'
                 AND NOT 'pg_catalog.internal'::pg_catalog.regtype = ANY (proargtypes)
                 AND prorettype NOT IN ('pg_catalog.internal'::pg_catalog.regtype, 'pg_catalog.trigger'::pg_catalog.regtype)
-           ELSE nspname <> 'information_schema' AND NOT nspname ~ '^stepwell_(log|asof)'
+           ELSE nspname <> 'information_schema'
+                AND NOT (nspname ~ '^stepwell_asof' AND EXISTS ( -- what a past view is made of; others may stand beside it
+                    SELECT FROM pg_catalog.pg_class WHERE relnamespace = pronamespace AND relname = proname))
                 AND (nspname = call.schema::pg_catalog.name
                      OR pg_catalog.pg_function_is_visible(found.oid)
                         AND (call.schema = '' OR pronargs > 0 AND pronargs - pronargdefaults < 2))

@@ -49,6 +49,23 @@ def test_it_is_told_what_a_statement_reads(
     assert {(relation.name, relation.how) for relation in replayer.query(1, Moment.ASKED, query).seen} == seen
 
 
+def test_a_function_beside_the_past_of_a_table_is_told_as_any_other(schema_dsn: str) -> None:
+    """Who owns a watched table owns the schema of its past, which stands in the path of whoever looks."""
+    with psycopg.connect(schema_dsn, autocommit=True) as owner:
+        owner.execute("CREATE TABLE goods (id int PRIMARY KEY)")
+        watch(owner, "goods")
+        before = snapshot(owner)
+        row = owner.execute("SELECT shadow FROM stepwell_log.tables").fetchone()
+        assert row is not None
+        owner.execute(
+            f"CREATE FUNCTION {row[0]}.tidy(int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END'".encode()
+        )
+    add_step(schema_dsn, 1, "tool_call", output=1, snapshot_before=before, snapshot_after=before)
+    with closing(Replayer(resolve(schema_dsn), RUN)) as replayer:
+        answer = replayer.query(1, Moment.AFTER, "WITH goods (a) AS (SELECT 7) SELECT tidy(a) FROM goods")
+    assert {(seen.name, seen.how) for seen in answer.seen} == {(f"{row[0]}.tidy()", "opaque")}
+
+
 def test_without_a_snapshot_the_rows_are_todays_and_said_to_be(replayer: Replayer) -> None:
     answer = replayer.query(3, Moment.AFTER, "SELECT note FROM orders WHERE id = 1")
     (seen,) = answer.seen
