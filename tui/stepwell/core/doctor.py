@@ -230,7 +230,7 @@ def on_watched(facts: WatchedFacts) -> Iterator[Finding]:
     name = f"{facts.schema}.{facts.name}"
     again = f"stepwell watch {command_name(facts.schema, facts.name)}"
     growth = f", about {_size(round(facts.bytes_a_day))} a day" if facts.bytes_a_day else ""
-    log = f"log {facts.rows} rows, {_size(facts.bytes)}{growth}"
+    log = f"log {facts.rows:,} row{'' if facts.rows == 1 else 's'}, {_size(facts.bytes)}{growth}"
     if facts.now.certainty is Certainty.EXACT:
         why = f"; {facts.now.why}" if facts.now.why else ""
         yield Finding(Level.OK, "watched", f"{name}: captured whole{why}; {log}")
