@@ -67,7 +67,8 @@ class BrowserScreen(BrowsingScreen):
         if self.view.table is not None and self.view.story is None:
             self.query_one(Prompt).open("key", f"{','.join(self.view.table.key)}: ")
         else:
-            self.show(message="/ looks for a key among rows: Enter opens a table")
+            way = "Enter opens a table" if self.view.story is None else "q goes back to them"
+            self.show(message=f"/ looks for a key among rows: {way}")
 
     @on(Prompt.Submitted)
     def _submitted(self, message: Prompt.Submitted) -> None:
