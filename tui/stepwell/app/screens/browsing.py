@@ -1,30 +1,13 @@
-"""A screen of watched tables as of a step: what it shows, and the worker that reads it."""
-
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+"""A screen that reads watched tables as of a step: its worker, and the messages between them."""
 
 from textual import on
-from textual.app import ComposeResult
-from textual.geometry import Offset
 from textual.message import Message
-from textual.screen import Screen
 
 from stepwell.app.browsed import Browsed
 from stepwell.app.browser import Browser
 from stepwell.app.messages import Failed, Paged, TablesListed, Told
-from stepwell.app.panes.browser import (
-    BrowserView,
-    above_lines,
-    below_lines,
-    body_heading,
-    listing_lines,
-    story_document,
-)
-from stepwell.app.present import Line
-from stepwell.app.result import HEADER_ROWS
-from stepwell.app.widgets.lines import Lines
-from stepwell.app.widgets.prompt import Prompt
+from stepwell.app.panes.browser import BrowserView, story_document
+from stepwell.app.screens.tables import TablesScreen
 from stepwell.app.worker import Job, Worker
 from stepwell.core.pages import Start
 from stepwell.core.past import Table
@@ -35,23 +18,13 @@ LEAVING = (0.2, 2.0)
 """Seconds that what runs may take to end after each of so many attempts to cancel it."""
 
 
-class BrowsingScreen(Screen[None]):
-    """A list of tables, the rows of one, or one row: whichever of them `view` has."""
-
-    AUTO_FOCUS = ""
-    DEFAULT_CSS = """
-    BrowsingScreen { layout: vertical; }
-    BrowsingScreen #above { height: 1; }
-    BrowsingScreen #below { height: 2; }
-    """
+class BrowsingScreen(TablesScreen):
+    """Everything that it knows is in `view` and `browsed`; everything slow is done by `worker`."""
 
     def __init__(self, browser: Browser, view: BrowserView) -> None:
-        super().__init__()
+        super().__init__(view)
         self.browser = browser
-        self.view = view
         self.worker = Worker(self.post_message, browser.close)
-        self.browsed: Browsed | None = None
-        """The rows of the table that is opened."""
         self._awaited: object = None
         """What the rows that are to take their place are asked for, until they are there."""
         self._opening: object = None
@@ -59,12 +32,6 @@ class BrowsingScreen(Screen[None]):
         self._extending = False
         self._pending = False
         """Whether anything has yet to be read."""
-
-    def compose(self) -> ComposeResult:
-        yield Lines(id="above")
-        yield Lines(id="body")
-        yield Lines(id="below")
-        yield Prompt()
 
     def on_mount(self) -> None:
         self.worker.start()
@@ -77,9 +44,6 @@ class BrowsingScreen(Screen[None]):
                 self.browser.cancel()
             self.worker.stop(patience)
 
-    def on_resize(self) -> None:
-        self.show()
-
     @property
     def ready(self) -> bool:
         """Whether there is what keys are meant for."""
@@ -91,10 +55,6 @@ class BrowsingScreen(Screen[None]):
     def settled(self) -> bool:
         """Whether all that was asked for is there."""
         return self.ready and not self._pending and not self.worker.busy
-
-    @property
-    def body(self) -> Lines:
-        return self.query_one("#body", Lines)
 
     def submit(self, kind: str, job: Job) -> None:
         """Have something read; where it takes long that is said."""
@@ -137,39 +97,6 @@ class BrowsingScreen(Screen[None]):
             self.worker.drop(kind)
         self.browsed = self._awaited = None
         self._extending = self._pending = False
-
-    def show(self, **changes: Any) -> None:
-        """Show what is known now, with some of it changed; only rows that differ cost anything."""
-        self.view = view = replace(self.view, **changes)
-        self._show_around("#above", lambda width: above_lines(view, width))
-        self._show_around("#below", lambda width: below_lines(view, width))
-        self._show_body()
-
-    def _show_around(self, name: str, lines_of: Callable[[int], list[Line]]) -> None:
-        """As many lines as there are for the width."""
-        part, height = self.query_one(name, Lines), len(lines_of(self.size.width))
-        if part.styles.height is None or part.styles.height.value != height:
-            part.styles.height = height
-        part.fill(lambda width, _: lines_of(width))
-
-    def _show_body(self) -> None:
-        view, body, browsed = self.view, self.body, self.browsed
-        body.heading = lambda position: body_heading(view, browsed, position, self.size.width)
-        row = None
-        if view.story is not None:
-            body.paint()
-        elif view.table is not None:
-            if browsed is not None:
-                body.fill(lambda width, height: browsed.result.lines(width, height - 1, chosen=True))
-                body.paint()  # the heading tells which rows these are
-                row = HEADER_ROWS + browsed.result.at.row - browsed.result.top
-            else:
-                body.show([])
-        elif (listing := view.listing) is not None:
-            body.fill(lambda width, _: listing_lines(listing, view.selected, width))
-            row = view.selected
-        if row is not None:
-            self.app.cursor_position = body.content_region.offset + Offset(0, 1 + row)
 
     def _arrived(self, message: Message) -> None:
         message.stop()
