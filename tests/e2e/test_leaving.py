@@ -173,11 +173,13 @@ def test_it_ends_with_its_terminal_in_the_middle_of_a_move(debugger: RawTerminal
 
 
 def test_it_goes_on_however_often_it_is_continued_in_the_middle_of_its_writes(debugger: RawTerminal) -> None:
+    """And no key that was typed meanwhile is lost."""
     for _ in range(30):
         debugger.send(b"n")
         debugger.signal(signal.SIGCONT)
         time.sleep(0.004)
         debugger.read()
+    debugger.wait_for(b"31/52 60%")
     debugger.send(b"G")
     debugger.wait_for(b"52/52 100%")
     debugger.vanish()

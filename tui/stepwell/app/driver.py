@@ -48,6 +48,9 @@ class Keys:
 class TerminalDriver(LinuxDriver):
     """Lives through bytes of any kind, through SIGCONT at any time, and hears of the end of the terminal."""
 
+    _keeps_the_terminal = False
+    """Whether reading stops only to begin again."""
+
     def _sigcont_application(self, *_: object) -> None:
         """Have the event loop take the terminal again: the signal may have come in the middle of a write to it."""
         with contextlib.suppress(RuntimeError):  # no loop is running: the app is over
@@ -63,10 +66,21 @@ class TerminalDriver(LinuxDriver):
         if not self._auto_restart or not self._is_there():
             return
         if self._key_thread is not None and self._key_thread.is_alive():
+            self._keeps_the_terminal = True
             self.suspend_application_mode()
+            self._keeps_the_terminal = False
             self._must_signal_resume = True
         if self._must_signal_resume:
             self.resume_application_mode()
+
+    def disable_input(self) -> None:
+        """Stop reading. What was typed and not read is for this app or, where that leaves, for nobody."""
+        if self._keeps_the_terminal and self._key_thread is not None:
+            self.exit_event.set()
+            self._key_thread.join()
+            self.exit_event.clear()
+        else:
+            super().disable_input()
 
     def _is_there(self) -> bool:
         try:
