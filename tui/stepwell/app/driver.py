@@ -67,8 +67,10 @@ class TerminalDriver(LinuxDriver):
             return
         if self._key_thread is not None and self._key_thread.is_alive():
             self._keeps_the_terminal = True
-            self.suspend_application_mode()
-            self._keeps_the_terminal = False
+            try:
+                self.suspend_application_mode()
+            finally:
+                self._keeps_the_terminal = False
             self._must_signal_resume = True
         if self._must_signal_resume:
             self.resume_application_mode()
