@@ -274,7 +274,7 @@ def test_the_end_of_the_interpreter_closes_what_is_open(schema_dsn: str, steps: 
         run.tool(len, "ab")
         threading.Thread(target=lambda: (time.sleep(0.1), run.tool(len, "abc"))).start()
         threading.Thread(target=run.tool, args=(time.sleep, 60), daemon=True).start()
-        while run.trail.writer._link._books[run.run_id].last < 3: time.sleep(0.01)
+        while run.book.writer._link._books[run.run_id].last < 3: time.sleep(0.01)
         """,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -103,7 +103,7 @@ def test_a_turn_that_ended_unseen_holds_up_nobody(
     run: Run, steps: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "PATIENCE", 0.01)
-    turns = run.trail.writer._turns
+    turns = run.book.writer._turns
     thread = threading.Thread(target=lambda: turns.begin(Turn()))
     thread.start()
     thread.join()
@@ -112,7 +112,7 @@ def test_a_turn_that_ended_unseen_holds_up_nobody(
     assert run.tool(len, "ab") == 2
     assert [row["got"] for row in steps(run.run_id)] == [1, 2]
     turns.begin(Turn())
-    run.trail.writer.close()  # which would wait for ever
+    run.book.writer.close()  # which would wait for ever
 
 
 def test_a_caller_alone_needs_no_other_thread(recorder: Recorder) -> None:

@@ -18,15 +18,19 @@ from stepwell.recorder.tape import Tape
 
 if TYPE_CHECKING:
     from stepwell.recorder.run import Run
+    from stepwell.recorder.trail import Trail
 
 _VALUES = frozenset((dict, list, tuple, str, bytes, int, float, bool, type(None)))
 
 
-def call(run: Run, kind: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call(
+    trail: Trail, run: Run, kind: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Call `fn` as a step of `run` and return what it returns; a coroutine for a coroutine function."""
     fn, args, kwargs = undecorated(fn, args, kwargs)
     shape = shape_of(fn)
-    step = _step(run, kind, shape, args, kwargs)
+    name, given, seed = question(run, kind, shape, args, kwargs)
+    step = Step(trail, run, kind, name, given, seed)
     if shape.is_async_generator:
         # Its body runs from the first item on, so that is where the step begins, without blocking the loop.
         return RecordedAsyncStream(fn(*args, **kwargs), Tape(step), begin=step.abegin)
@@ -44,12 +48,15 @@ def call(run: Run, kind: str, fn: Callable[..., Any], args: tuple[Any, ...], kwa
     return _hand_out(step, result)
 
 
-def _step(run: Run, kind: str, shape: Shape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
+def question(
+    run: Run, kind: str, shape: Shape, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[str | None, dict[str, Any], object]:
+    """The name of the step that a call is, its input and its seed."""
     given = arguments(shape, args, kwargs)
     own = run.options
     name = own.name or (model_of(given, shape) if kind == LLM_CALL else shape.name)
     seed = given.get("seed", own.run_seed) if own.seed is None else own.seed
-    return Step(run, kind, name, given, seed)
+    return name, given, seed
 
 
 def _in_loop() -> bool:

@@ -5,8 +5,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from stepwell.core.steps import TOOL_CALL
-from stepwell.recorder.calls import call
 from stepwell.recorder.context import current_run
 from stepwell.recorder.describe import MARK
 
@@ -30,7 +28,7 @@ def _decorate(fn: F, *, name: str | None) -> F:
         run = current_run()
         if run is None:
             return fn(*args, **kwargs)
-        return call(run.named(name or fn.__name__), TOOL_CALL, fn, args, kwargs)
+        return run.named(name or fn.__name__).tool(fn, *args, **kwargs)
 
     if inspect.iscoroutinefunction(fn):
 

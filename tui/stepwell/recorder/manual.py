@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from contextvars import Token
 from types import TracebackType
-from typing import TYPE_CHECKING
 
+from stepwell.recorder.book import BlockStep
 from stepwell.recorder.context import Frame, leave
-from stepwell.recorder.step import Step
-
-if TYPE_CHECKING:
-    from stepwell.recorder.run import Run
 
 
 class StepBlock:
@@ -20,10 +16,10 @@ class StepBlock:
     step's error, beside an output that was set before.
     """
 
-    def __init__(self, run: Run, kind: str, name: str | None, given: object, seed: int | None) -> None:
+    def __init__(self, step: BlockStep) -> None:
         """Made by `Run.step`."""
         self.output: object = None
-        self._step = Step(run, kind, name, given, seed)
+        self._step = step
         self._token: Token[Frame | None] | None = None
 
     @property
@@ -31,12 +27,18 @@ class StepBlock:
         """The step's number, None before the block is entered."""
         return self._step.number
 
+    @property
+    def replayed(self) -> bool:
+        """Whether the block is replayed: `output` is then what was recorded, and there is no need to make it."""
+        return self._step.replayed
+
     def set(self, output: object) -> None:
         """The same as assigning `output`."""
         self.output = output
 
     def __enter__(self) -> StepBlock:
         self._step.begin()
+        self.output = self._step.recorded
         self._token = self._step.enter()
         return self
 
@@ -51,6 +53,7 @@ class StepBlock:
 
     async def __aenter__(self) -> StepBlock:
         await self._step.abegin()
+        self.output = self._step.recorded
         self._token = self._step.enter()
         return self
 

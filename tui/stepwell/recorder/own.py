@@ -41,6 +41,11 @@ class Own:
                     f"connection is a psycopg connection, or leads to one, not {type(given).__name__}"
                 )
 
+    @property
+    def given(self) -> object:
+        """What the agent handed in."""
+        return self._given
+
     def look(self, writer: Writer) -> str | None:
         """What it sees now, as a row takes it; None where it cannot be asked. For a step that is not awaited."""
         connection = self._found()

@@ -12,11 +12,10 @@ from uuid import UUID
 from stepwell.core.codec.text import clean
 from stepwell.core.steps import LLM_CALL, TOOL_CALL
 from stepwell.errors import RecordingError, UsageError
-from stepwell.recorder.calls import call
-from stepwell.recorder.context import Frame, enter, leave, parent_in
+from stepwell.recorder.book import Book
+from stepwell.recorder.context import Frame, enter, leave
 from stepwell.recorder.manual import StepBlock
 from stepwell.recorder.own import Own
-from stepwell.recorder.trail import Trail
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,9 +43,9 @@ class Run:
     Views of the same run, made by `named` and `agent`, say who takes a step and under what name.
     """
 
-    def __init__(self, trail: Trail, options: Options) -> None:
-        """Made by `Recorder.run`, `start` and `resume`."""
-        self.trail = trail
+    def __init__(self, book: Book, options: Options) -> None:
+        """Made by `Recorder.run`, `start` and `resume`, and by `stepwell.replay`."""
+        self.book = book
         self._options = options
         self._token: Token[Frame | None] | None = None
 
@@ -59,7 +58,7 @@ class Run:
     @property
     def run_id(self) -> UUID:
         """The run's id: what `stepwell RUN` opens and `Recorder.resume` takes."""
-        return self.trail.run_id
+        return self.book.run_id
 
     @property
     def agent_name(self) -> str | None:
@@ -99,7 +98,7 @@ class Run:
                 raise UsageError(f"{text!a} cannot be a name: it holds a NUL or half a surrogate pair")
         old = self._options
         return Run(
-            self.trail,
+            self.book,
             old._replace(
                 name=old.name if name is None else name,
                 agent=old.agent if agent is None else agent,
@@ -120,12 +119,12 @@ class Run:
         Raises RecordingError when it cannot be recorded, then the call is not made or its reply not returned;
         EncodingError, before the call, for arguments that cannot be kept.
         """
-        result: T = call(self, LLM_CALL, fn, args, kwargs)
+        result: T = self.book.call(self, LLM_CALL, fn, args, kwargs)
         return result
 
     def tool(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a tool, as a step: `run.tool(search_orders, customer=42)`. Like `llm` in all else."""
-        result: T = call(self, TOOL_CALL, fn, args, kwargs)
+        result: T = self.book.call(self, TOOL_CALL, fn, args, kwargs)
         return result
 
     def step(
@@ -145,59 +144,50 @@ class Run:
             return self.named(connection=connection).step(type, name, input, seed=seed)
         own = self._options
         chosen = next((given for given in (seed, own.seed, own.run_seed) if given is not None), None)
-        return StepBlock(self, type, own.name if name is None else name, input, chosen)
+        return StepBlock(self.book.block(self, type, own.name if name is None else name, input, chosen))
 
     def state(self, value: object, *, shared: bool = False) -> None:
         """Record the whole state of this view's agent, or the one that all agents share; blocks for its commit.
 
         Only what changed since the last one is stored. Raises RecordingError, EncodingError.
         """
-        trail = self.trail
-        intent = trail.submit_state(self.agent_name, parent_in(self.run_id), value, shared, waiting=True)
-        try:
-            trail.writer.wait(intent)
-        except BaseException:  # an interrupt: it is recorded all the same
-            intent.watched = False
-            raise
+        self.book.state(self, value, shared)
 
     async def astate(self, value: object, *, shared: bool = False) -> None:
         """`state` for tasks."""
-        intent = self.trail.submit_state(self.agent_name, parent_in(self.run_id), value, shared)
-        try:
-            await intent.wait_async()
-        except BaseException:  # an interrupt or a cancel: it is recorded all the same
-            intent.watched = False
-            raise
+        await self.book.astate(self, value, shared)
 
     def finish(self, error: BaseException | None = None) -> None:
         """End the run where no `with` does: `failed` with an error, else `ok`. Raises RecordingError."""
-        trail = self.trail
-        ending = trail.ending(error)
-        if (facts := trail.facts()) is not None:
-            try:
-                trail.writer.do(facts)
-                trail.judge(ending, facts)
-            except RecordingError:
-                pass  # then it is kept
-            except BaseException:  # an interrupt: the run ends all the same
-                trail.writer.submit(ending)
-                raise
-        trail.writer.do(ending)
+        self.book.finish(error)
 
     async def afinish(self, error: BaseException | None = None) -> None:
         """`finish` for tasks."""
-        trail = self.trail
-        ending = trail.ending(error)
-        try:
-            if (facts := trail.facts()) is not None:
-                trail.writer.submit(facts)
-                await facts.wait_async()
-                trail.judge(ending, facts)
-        except RecordingError:
-            pass  # then it is kept
-        finally:  # after a cancel too
-            trail.writer.submit(ending)
-        await ending.wait_async()
+        await self.book.afinish(error)
+
+    def value(self, name: str, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """A value that is another one each time, as a clock or a dice gives it: `run.value("now", time.time)`.
+
+        Recorded as a tool call `name`, so that a replay gives the recorded one. Like `tool` in all else.
+        """
+        return self.named(name).tool(fn, *args, **kwargs)
+
+    @property
+    def connection(self) -> Any:
+        """The agent's own connection that `named` or `Recorder.run` were given, or None.
+
+        In a replay, the database as of the step that the agent is at: see `stepwell.replay`.
+        """
+        own = self._options.connection
+        return self.book.connection(None if own is None else own.given)
+
+    def result(self, value: T) -> T:
+        """Record what the run has come to, and return it: a replay compares its own with it.
+
+        It is written with the end of the run; the last one given counts. Raises EncodingError.
+        """
+        self.book.result(value)
+        return value
 
     def keep(self, why: str = "kept") -> None:
         """Say why this run is worth keeping, whatever `Recorder(keep=…)` says at its end. Does not wait.
@@ -205,7 +195,7 @@ class Run:
         `stepwell prune` then spares it, unless it is asked for all runs of an age. Raises RecordingError where the
         recorder is closed; a failing later is logged.
         """
-        self.trail.writer.submit(self.trail.mark(why))
+        self.book.keep(why)
 
     def __enter__(self) -> Run:
         self._token = enter(Frame(self, None))
@@ -215,7 +205,7 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._leave()
-        if self.trail.ended:
+        if self.book.ended:
             return
         try:
             self.finish(error)
@@ -229,7 +219,7 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._leave()
-        if self.trail.ended:
+        if self.book.ended:
             return
         try:
             await self.afinish(error)

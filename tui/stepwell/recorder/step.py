@@ -22,12 +22,16 @@ from stepwell.store.rows import Finish, Start
 
 if TYPE_CHECKING:
     from stepwell.recorder.run import Run
+    from stepwell.recorder.trail import Trail
 
 _SEEDS = range(-(2**63), 2**63)
 
 
 class Step:
     """One step, from its intent to its outcome. The `a…` methods are the same for tasks."""
+
+    replayed = False
+    recorded: object = None
 
     __slots__ = (
         "_agent",
@@ -41,12 +45,15 @@ class Step:
         "_run",
         "_seed",
         "_tick",
+        "_trail",
         "kind",
     )
 
-    def __init__(self, run: Run, kind: str, name: str | None, value: object, seed: object) -> None:
+    def __init__(
+        self, trail: Trail, run: Run, kind: str, name: str | None, value: object, seed: object
+    ) -> None:
         """Raises EncodingError for a value that cannot be kept. Nothing is submitted yet."""
-        agent, trail = run.agent_name, run.trail
+        agent = run.agent_name
         if (redact := trail.redact) is not None:
             name, agent, value, seed = redact.call(name, agent, value, seed)
         self._asked: str | None = None
@@ -55,7 +62,7 @@ class Step:
             self._asked = asked if name is None else f"{name!a} {asked}"
         else:
             encoded = encode(value)
-        self._run, self.kind, self._agent = run, kind, agent
+        self._trail, self._run, self.kind, self._agent = trail, run, kind, agent
         self._name = None if name is None else storable(name)
         self._own = run.options.connection
         self._parent = parent_in(trail.run_id)
@@ -71,10 +78,10 @@ class Step:
         return None if self._intent is None else self._intent.number
 
     def _start(self, seen: str | None) -> StartStep:
-        self._run.trail.refuse_if_ended(f"{self.kind} {self._name or ''}".rstrip())
+        self._trail.refuse_if_ended(f"{self.kind} {self._name or ''}".rstrip())
         given = self._given
         row = Start(
-            self._run.trail.run_id,
+            self._trail.run_id,
             storable(self.kind),
             self._agent,
             self._name,
@@ -97,12 +104,12 @@ class Step:
 
     def _begun(self, intent: StartStep) -> None:
         if self._given.text is not None:
-            self._run.trail.prompts.begun(self._given, intent.number)
+            self._trail.prompts.begun(self._given, intent.number)
         self._tick = clock.tick()
 
     def begin(self) -> None:
         """Commit the intent. Raises RecordingError, also after the run's end, and then the call must not be made."""
-        writer = self._run.trail.writer
+        writer = self._trail.writer
         intent = self._start(None if self._own is None else self._own.look(writer))
         writer.submit(intent, waiting=True)
         try:
@@ -116,7 +123,7 @@ class Step:
         self._begun(intent)
 
     async def abegin(self) -> None:
-        writer = self._run.trail.writer
+        writer = self._trail.writer
         intent = self._start(None if self._own is None else await self._own.alook(writer))
         writer.submit(intent)
         try:
@@ -136,7 +143,7 @@ class Step:
     def finish(self, output: object, error: BaseException | None = None) -> None:
         """Commit the outcome. Raises RecordingError where it could not be."""
         intent, problem = self._outcome(output, error)
-        writer = self._run.trail.writer
+        writer = self._trail.writer
         try:
             if self._own is not None:
                 intent.row = intent.row._replace(seen=self._own.look(writer))
@@ -153,7 +160,7 @@ class Step:
 
     async def afinish(self, output: object, error: BaseException | None = None) -> None:
         intent, problem = self._outcome(output, error)
-        writer = self._run.trail.writer
+        writer = self._trail.writer
         try:
             if self._own is not None:
                 intent.row = intent.row._replace(seen=await self._own.alook(writer))
@@ -175,14 +182,14 @@ class Step:
         """Submit the outcome where nobody can wait for it; failing is logged."""
         intent, _ = self._outcome(output, None)
         intent.watched = False
-        self._run.trail.writer.submit(intent)
+        self._trail.writer.submit(intent)
 
     def _go_on_without(self, intent: FinishStep) -> None:
         """Nobody waits for the outcome any more; it may not even have been submitted."""
         intent.watched = False
         if not intent.submitted:
             with contextlib.suppress(RecordingError):  # the recorder is closed
-                self._run.trail.writer.submit(intent)
+                self._trail.writer.submit(intent)
 
     def fail(self, error: BaseException, output: object = None) -> None:
         """Commit that it raised; the caller raises it again. An interruption outranks the RecordingError."""
@@ -214,7 +221,7 @@ class Step:
         finished_at = start.row.started_at + clock.since(self._tick or clock.tick())
         encoded: Encoded | None = None
         problem: EncodingError | None = None
-        redact, streamed = self._run.trail.redact, isinstance(output, Streamed)
+        redact, streamed = self._trail.redact, isinstance(output, Streamed)
         if error is None or output is not None:
             try:
                 output = output if redact is None else redact(output)
@@ -246,7 +253,7 @@ class Step:
         if self._asked is None:
             return None
         if error is not None:
-            result = canonical_failure(error, self._run.trail.redact)
+            result = canonical_failure(error, self._trail.redact)
         elif encoded is None or encoded.opaque:
             result = canonical(output)
         else:  # its texts tell it from any other as well, and are there already

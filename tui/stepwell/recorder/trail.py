@@ -1,22 +1,32 @@
 """What all views of one run share: where it is written to, and the last state of each scope."""
 
+from __future__ import annotations
+
 import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from stepwell.core.codec import decode, encode, parse
+from stepwell.core.codec import Encoded, decode, encode, parse
 from stepwell.core.recording import storable
 from stepwell.core.redaction import Redactor
 from stepwell.core.steps import STATE_UPDATE
 from stepwell.errors import RecordingError
 from stepwell.recorder import clock, forks
+from stepwell.recorder.calls import call
+from stepwell.recorder.context import parent_in
 from stepwell.recorder.failures import failure
 from stepwell.recorder.intents import EndRun, Errand, StartStep
 from stepwell.recorder.keeping import Keep, judge
 from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.scopes import Scope
+from stepwell.recorder.step import Step
 from stepwell.recorder.writer import Writer
 from stepwell.store.keeping import Facts, keep_run, read_facts
 from stepwell.store.rows import Start
+
+if TYPE_CHECKING:
+    from stepwell.recorder.run import Run
 
 SHARED_NAME = "shared"
 """The `name` of a state update of the scope that all agents share."""
@@ -44,6 +54,7 @@ class Trail:
         """Whether somebody has said how the run ended."""
         self.known = True
         """Whether this process began the run, so that no state of it was recorded by another before."""
+        self._result: Encoded | None = None
         self._started_at = started_at
         self._tick = clock.tick()
         self._begin()
@@ -59,14 +70,45 @@ class Trail:
         self.known = False
         self.prompts.forget()
 
-    def submit_state(
-        self, agent: str | None, parent: int | None, value: object, shared: bool, *, waiting: bool = False
-    ) -> StartStep:
+    def call(
+        self, run: Run, kind: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        return call(self, run, kind, fn, args, kwargs)
+
+    def block(self, run: Run, kind: str, name: str | None, given: object, seed: int | None) -> Step:
+        return Step(self, run, kind, name, given, seed)
+
+    def connection(self, given: object) -> Any:
+        return given
+
+    def result(self, value: object) -> None:
+        """Keep what the run has come to until its end. Raises EncodingError."""
+        self._result = encode(value if self.redact is None else self.redact(value))
+
+    def state(self, run: Run, value: object, shared: bool) -> None:
+        """Record the state, and wait for its commit. Raises RecordingError, EncodingError."""
+        intent = self._submit_state(run, value, shared, waiting=True)
+        try:
+            self.writer.wait(intent)
+        except BaseException:  # an interrupt: it is recorded all the same
+            intent.watched = False
+            raise
+
+    async def astate(self, run: Run, value: object, shared: bool) -> None:
+        intent = self._submit_state(run, value, shared)
+        try:
+            await intent.wait_async()
+        except BaseException:  # an interrupt or a cancel: it is recorded all the same
+            intent.watched = False
+            raise
+
+    def _submit_state(self, run: Run, value: object, shared: bool, *, waiting: bool = False) -> StartStep:
         """Record how the state has changed. The intent is submitted, `waiting` as for `Writer.submit`.
 
         Raises EncodingError for a state that cannot be kept, RecordingError after the run's end.
         """
         self.refuse_if_ended(STATE_UPDATE)
+        agent, parent = run.agent_name, parent_in(self.run_id)
         if self.redact is not None:
             value, agent = self.redact(value), self.redact.label("agent", agent)
         key = (None if shared else agent, shared)
@@ -101,25 +143,52 @@ class Trail:
                 f" go on with it: recorder.resume('{self.run_id}')"
             )
 
-    def mark(self, why: str) -> Errand:
-        """Say that the run is worth keeping. To be submitted; nobody waits for it."""
+    def keep(self, why: str) -> None:
+        """Say that the run is worth keeping. Nobody waits for it."""
         label = storable(why if self.redact is None else self.redact.label("keep", why) or "") or "kept"
         errand = Errand(f"run {self.run_id} was not marked", lambda c: keep_run(c, self.run_id, label))
         errand.watched = False
-        return errand
+        self.writer.submit(errand)
 
-    def facts(self) -> Errand | None:
+    def finish(self, error: BaseException | None) -> None:
+        """End the run. Raises RecordingError."""
+        ending = self._ending(error)
+        if (facts := self._facts()) is not None:
+            try:
+                self.writer.do(facts)
+                self._judge(ending, facts)
+            except RecordingError:
+                pass  # then it is kept
+            except BaseException:  # an interrupt: the run ends all the same
+                self.writer.submit(ending)
+                raise
+        self.writer.do(ending)
+
+    async def afinish(self, error: BaseException | None) -> None:
+        ending = self._ending(error)
+        try:
+            if (facts := self._facts()) is not None:
+                self.writer.submit(facts)
+                await facts.wait_async()
+                self._judge(ending, facts)
+        except RecordingError:
+            pass  # then it is kept
+        finally:  # after a cancel too
+            self.writer.submit(ending)
+        await ending.wait_async()
+
+    def _facts(self) -> Errand | None:
         """What is asked before the end, where somebody decides then whether the run is worth keeping."""
         if self._keep is None:
             return None
         return Errand(f"the facts of run {self.run_id} were not read", lambda c: read_facts(c, self.run_id))
 
-    def judge(self, ending: EndRun, facts: Errand) -> None:
+    def _judge(self, ending: EndRun, facts: Errand) -> None:
         """Have the end say whether the run is worth keeping."""
         if self._keep is not None and isinstance(facts.result, Facts):
             ending.keep = judge(self._keep, ending, facts.result)
 
-    def ending(self, error: BaseException | None) -> EndRun:
+    def _ending(self, error: BaseException | None) -> EndRun:
         """The end of the run, still to be submitted. Leaving the program with status 0 is no failure."""
         self.ended = True
         finished_at = self._started_at + clock.since(self._tick)
