@@ -1,6 +1,8 @@
 -- End a run as its file says, unless it was taken up again since. No row if it was, or if it has ended so already.
 UPDATE agent_runs AS r
 SET status = %(status)s, finished_at = %(finished_at)s, error = %(error)s::jsonb,
+    drawn = coalesce(%(drawn)s::jsonb, drawn), result = coalesce(%(result)s::jsonb, result),
+    result_exact = CASE WHEN %(result)s::jsonb IS NULL THEN r.result_exact ELSE %(result_exact)s::jsonb END,
     keep = coalesce(nullif(keep, ''), %(keep)s)
 WHERE run_id = %(run_id)s
   AND (status, finished_at, error) IS DISTINCT FROM (%(status)s::text, %(finished_at)s::timestamptz, %(error)s::jsonb)

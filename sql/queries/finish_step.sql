@@ -13,7 +13,7 @@ UPDATE agent_steps AS s
 SET output = %(output)b::text::jsonb, output_exact = %(output_exact)b::text::jsonb, error = %(error)b::text::jsonb,
     finished_at = %(finished_at)b::timestamptz, finished_order = run.finished, started_before = run.steps,
     tokens_in = %(tokens_in)b::int8, tokens_out = %(tokens_out)b::int8, finish_reason = %(finish_reason)b::text,
-    call_hash = %(call_hash)b::int8,
+    call_hash = %(call_hash)b::int8, form = %(form)b::text, random_after = %(random_after)b::text::jsonb,
     snapshot_after = CASE WHEN %(now)b::bool THEN pg_current_snapshot() END
 FROM run
 WHERE s.run_id = %(run_id)b AND s.step_number = %(step_number)b

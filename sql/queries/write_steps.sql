@@ -36,7 +36,7 @@ WITH run AS (
     SET output = done.output::jsonb, output_exact = done.output_exact::jsonb, error = done.error::jsonb,
         finished_at = done.finished_at, finished_order = base.finished[at] + done.nth, started_before = base.steps[at],
         tokens_in = done.tokens_in, tokens_out = done.tokens_out, finish_reason = done.finish_reason,
-        call_hash = done.call_hash,
+        call_hash = done.call_hash, form = done.form, random_after = done.random_after::jsonb,
         snapshot_after = coalesce((own).snapshot_before, CASE WHEN seen = '' THEN NULL ELSE base.snapshot END),
         own_after = (own).own_before, position_after = (own).position_before,
         backend = CASE WHEN coalesce(s.backend = (own).backend, true) THEN coalesce(s.backend, (own).backend) END
@@ -44,9 +44,10 @@ WITH run AS (
     CROSS JOIN unnest(%(done_run)s::int8[], %(done_nth)s::int8[], %(done_run_id)s::uuid[], %(done_step_number)s::int8[],
                       %(done_output)s::text[], %(done_output_exact)s::text[], %(done_error)s::text[],
                       %(done_finished_at)s::timestamptz[], %(done_tokens_in)s::int8[], %(done_tokens_out)s::int8[],
-                      %(done_finish_reason)s::text[], %(done_call_hash)s::int8[], %(done_seen)s::text[])
+                      %(done_finish_reason)s::text[], %(done_call_hash)s::int8[], %(done_form)s::text[],
+                      %(done_random_after)s::text[], %(done_seen)s::text[])
         AS done (run, nth, run_id, step_number, output, output_exact, error, finished_at, tokens_in, tokens_out, finish_reason,
-                 call_hash, seen)
+                 call_hash, form, random_after, seen)
     CROSS JOIN LATERAL (
         SELECT array_position(base.places, done.run) AS at,
                CASE WHEN seen <> '' THEN
@@ -60,7 +61,7 @@ WITH run AS (
     INSERT INTO agent_steps (run_id, step_number, step_type, agent, name, parent_step, seed, started_at, input,
                              input_exact, input_base, input_keep, input_list, input_removed, output, output_exact,
                              finished_at, finished_before, finished_order, started_before,
-                             snapshot_before, snapshot_after, own_before, position_before, backend)
+                             snapshot_before, snapshot_after, own_before, position_before, backend, lane, drawn)
     SELECT base.run_ids[at], base.steps[at] + nth, step_type, agent, name, parent_step, seed, started_at, input::jsonb,
            input_exact::jsonb, input_base, input_keep, input_list, input_removed::jsonb, output::jsonb, output_exact::jsonb,
            CASE WHEN output IS NOT NULL THEN started_at END,
@@ -68,15 +69,15 @@ WITH run AS (
            CASE WHEN output IS NOT NULL THEN base.finished[at] + base.done[at] + nth_done END,
            CASE WHEN output IS NOT NULL THEN base.steps[at] + nth END,
            taken.snapshot, CASE WHEN output IS NOT NULL THEN taken.snapshot END,
-           (own).own_before, (own).position_before, (own).backend
+           (own).own_before, (own).position_before, (own).backend, lane, drawn::jsonb
     FROM base
     CROSS JOIN unnest(%(run)s::int8[], %(nth)s::int8[], %(nth_done)s::int8[], %(step_type)s::text[], %(agent)s::text[],
                       %(name)s::text[], %(parent_step)s::int8[], %(seed)s::int8[], %(started_at)s::timestamptz[],
-                      %(input)s::text[], %(input_exact)s::text[], %(output)s::text[], %(output_exact)s::text[],
+                      %(input)s::text[], %(input_exact)s::text[], %(lane)s::int8[], %(output)s::text[], %(output_exact)s::text[],
                       %(input_base)s::int8[], %(input_keep)s::int8[], %(input_list)s::text[], %(input_removed)s::text[],
-                      %(seen)s::text[])
-        AS step (run, nth, nth_done, step_type, agent, name, parent_step, seed, started_at, input, input_exact, output,
-                 output_exact, input_base, input_keep, input_list, input_removed, seen)
+                      %(drawn)s::text[], %(seen)s::text[])
+        AS step (run, nth, nth_done, step_type, agent, name, parent_step, seed, started_at, input, input_exact, lane, output,
+                 output_exact, input_base, input_keep, input_list, input_removed, drawn, seen)
     CROSS JOIN LATERAL (
         SELECT array_position(base.places, step.run) AS at,
                CASE WHEN seen <> '' THEN

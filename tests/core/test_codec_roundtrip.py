@@ -65,6 +65,15 @@ def test_a_value_and_its_decoded_copy_have_one_canonical_text(value: object) -> 
     assert codec.canonical(made.through_jsonb(value)) == codec.canonical(value)
 
 
+@brief
+@given(made.values)
+@example({"a": {1: 1e22}, "b": [(-0.0,)], "c": {1: object}})
+def test_what_is_held_has_the_canonical_text_of_the_value(value: object) -> None:
+    """Without importing what it was made of, and the objects that cannot be kept included."""
+    kept = [value, object()]
+    assert codec.canonical(codec.hold(*made.stored(codec.encode(kept)))) == codec.canonical(kept)
+
+
 @pytest.mark.long
 @long
 @given(made.json_shaped)

@@ -1,13 +1,11 @@
 """Long prompts put together again, from the row of a step and those that it is a difference to."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from stepwell.core.codec import Unavailable, encode, parse
-from stepwell.core.codec.decoder import Decoder
+from stepwell.core.codec import encode, hold, parse
 from stepwell.core.steps import Payload, Stored
 from stepwell.errors import EncodingError
 
@@ -54,13 +52,9 @@ def _held(row: Stored) -> object:
     if row.plain is None:
         raise _DoesNotFitError(f"step {row.number} has no input")
     try:
-        return Decoder(None if row.exact is None else parse(row.exact), _hold).decode(parse(row.plain))
+        return hold(parse(row.plain), None if row.exact is None else parse(row.exact))
     except EncodingError as problem:
         raise EncodingError(f"step {row.number}: {problem}") from problem
-
-
-def _hold(base: Any, head: list[Any], arg: Any, decoder: Decoder) -> object:  # noqa: ARG001 as `Maker` names it
-    return Unavailable(head[0], base, "", json.dumps([head, arg]))
 
 
 def _applied(base: object, part: object, row: Stored) -> dict[str, Any]:

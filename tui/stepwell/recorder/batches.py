@@ -97,7 +97,7 @@ def _hold_inherited(connection: Connection[Any], intents: Sequence[Intent], book
 
 
 def _open(connection: Connection[Any], intent: OpenRun, books: Books) -> None:
-    writing.open_run(connection, intent.run_id, intent.name, intent.tags, intent.started_at)
+    writing.open_run(connection, intent.row)
     book = book_of(books, intent.run_id)
     book.opened += 1
     book.guarded = is_pooled(connection)
@@ -119,9 +119,7 @@ def _resume(connection: Connection[Any], intent: ResumeRun, books: Books) -> Non
 
 
 def _end(connection: Connection[Any], intent: EndRun, books: Books) -> None:
-    there = writing.end_run(
-        connection, intent.run_id, intent.status, intent.finished_at, intent.failure, intent.keep
-    )
+    there = writing.end_run(connection, intent.row)
     book = book_of(books, intent.run_id)
     book.opened -= 1
     if book.opened <= 0:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
+from stepwell.core.forms import ASYNC_MANAGER, ASYNC_STREAM, AWAITABLE, MANAGER, STREAM, form
 from stepwell.core.steps import LLM_CALL
 from stepwell.recorder.async_streams import RecordedAsyncManager, RecordedAsyncStream
 from stepwell.recorder.context import leave
@@ -34,7 +35,7 @@ def call(
     if shape.is_async_generator:
         # Its body runs from the first item on, so that is where the step begins, without blocking the loop.
         return RecordedAsyncStream(fn(*args, **kwargs), Tape(step), begin=step.abegin)
-    if shape.is_async or (shape.wraps_async and _in_loop()):
+    if shape.is_async or (shape.wraps_async and in_loop()):
         return _call_async(step, fn, args, kwargs)
     step.begin()
     token = step.enter()
@@ -59,7 +60,8 @@ def question(
     return name, given, seed
 
 
-def _in_loop() -> bool:
+def in_loop() -> bool:
+    """Whether an event loop runs this code."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -100,15 +102,20 @@ async def _await(step: Step, awaitable: Awaitable[Any]) -> Any:
 def _hand_out(step: Step, result: Any) -> Any:
     if not _is_value(result):
         if _has(result, "__next__"):
+            step.form = form(STREAM, result)
             return RecordedStream(result, Tape(step))
         if _has(result, "__anext__"):
+            step.form = form(ASYNC_STREAM, result)
             return RecordedAsyncStream(result, Tape(step))
         if inspect.isawaitable(result):
+            step.form = AWAITABLE
             return _await(step, result)
         # A model call that returns a context manager has not called the model yet: its block does.
         if step.kind == LLM_CALL and _has(result, "__enter__", "__exit__"):
+            step.form = form(MANAGER, result)
             return RecordedManager(result, Tape(step))
         if step.kind == LLM_CALL and _has(result, "__aenter__", "__aexit__"):
+            step.form = form(ASYNC_MANAGER, result)
             return RecordedAsyncManager(result, Tape(step))
     step.finish(result)
     return result
@@ -117,10 +124,13 @@ def _hand_out(step: Step, result: Any) -> Any:
 async def _hand_out_async(step: Step, result: Any) -> Any:
     if not _is_value(result):
         if _has(result, "__anext__"):
+            step.form = form(ASYNC_STREAM, result)
             return RecordedAsyncStream(result, Tape(step))
         if _has(result, "__next__"):
+            step.form = form(STREAM, result)
             return RecordedStream(result, Tape(step))
         if step.kind == LLM_CALL and _has(result, "__aenter__", "__aexit__"):
+            step.form = form(ASYNC_MANAGER, result)
             return RecordedAsyncManager(result, Tape(step))
     await step.afinish(result)
     return result

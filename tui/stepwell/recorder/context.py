@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 
 class Frame(NamedTuple):
-    """The run, as the view of it that took the step, and the step; `step` None outside of any."""
+    """The run, as the view of it that took the step, and the step; `step` None outside of any.
+
+    `served`: a replay has the answer of what runs here, and does not run it.
+    """
 
     run: Run
     step: int | None
+    served: bool = False
 
 
 _current: ContextVar[Frame | None] = ContextVar("stepwell", default=None)
@@ -28,6 +32,11 @@ def current_run() -> Run | None:
     """The run that is being recorded here: inside `with recorder.run(…)` or in a call made through a run."""
     frame = _current.get()
     return None if frame is None else frame.run
+
+
+def current_frame() -> Frame | None:
+    """Where the code that runs now is."""
+    return _current.get()
 
 
 def parent_in(run_id: UUID) -> int | None:

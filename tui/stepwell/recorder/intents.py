@@ -12,7 +12,7 @@ from psycopg import Connection
 
 from stepwell.core.codec import Encoded
 from stepwell.errors import RecordingError
-from stepwell.store.rows import NOT_NOW, Finish, Start
+from stepwell.store.rows import NOT_NOW, Ended, Finish, Opened, Start
 
 log = logging.getLogger("stepwell")
 
@@ -112,14 +112,18 @@ def _wake(futures: "Iterable[asyncio.Future[None]]") -> None:
 class OpenRun(Intent):
     """Begin a run."""
 
-    __slots__ = ("name", "run_id", "started_at", "tags")
+    __slots__ = ("row",)
 
-    def __init__(self, run_id: UUID, name: str | None, tags: str | None, started_at: int) -> None:
+    def __init__(self, row: Opened) -> None:
         super().__init__()
-        self.run_id, self.name, self.tags, self.started_at = run_id, name, tags, started_at
+        self.row = row
+
+    @property
+    def run_id(self) -> UUID:
+        return self.row.run_id
 
     def describe(self) -> str:
-        return f"run {self.name or self.run_id} was not begun"
+        return f"run {self.row.name or self.run_id} was not begun"
 
 
 class ResumeRun(Intent):
@@ -136,14 +140,17 @@ class ResumeRun(Intent):
 
 
 class EndRun(Intent):
-    """End a run. `keep` is why it is worth keeping, empty if it is not, None if nobody says."""
+    """End a run."""
 
-    __slots__ = ("failure", "finished_at", "keep", "run_id", "status")
+    __slots__ = ("row",)
 
-    def __init__(self, run_id: UUID, status: str, finished_at: int, failure: str | None) -> None:
+    def __init__(self, row: Ended) -> None:
         super().__init__()
-        self.run_id, self.status, self.finished_at, self.failure = run_id, status, finished_at, failure
-        self.keep: str | None = None
+        self.row = row
+
+    @property
+    def run_id(self) -> UUID:
+        return self.row.run_id
 
     def describe(self) -> str:
         return f"the end of run {self.run_id} was not recorded"

@@ -14,8 +14,8 @@ from stepwell.core.recording import storable
 from stepwell.core.steps import Loop
 from stepwell.errors import UsageError
 from stepwell.recorder.functions import takes
-from stepwell.recorder.intents import EndRun
 from stepwell.store.keeping import Facts
+from stepwell.store.rows import Ended
 
 log = logging.getLogger("stepwell")
 
@@ -82,7 +82,7 @@ def checked(given: Keep | None) -> Keep | None:
     return given
 
 
-def judge(decide: Keep, ending: EndRun, facts: Facts) -> str | None:
+def judge(decide: Keep, ending: Ended, facts: Facts) -> str | None:
     """What `agent_runs.keep` gets at the end of a run. What the function raises is logged, and the run kept."""
     took = timedelta(microseconds=ending.finished_at) - (facts.started - _EPOCH)
     summary = Summary(

@@ -39,7 +39,7 @@ class StepBlock:
     def __enter__(self) -> StepBlock:
         self._step.begin()
         self.output = self._step.recorded
-        self._token = self._step.enter()
+        self._token = self._step.enter(served=False)
         return self
 
     def __exit__(
@@ -54,7 +54,7 @@ class StepBlock:
     async def __aenter__(self) -> StepBlock:
         await self._step.abegin()
         self.output = self._step.recorded
-        self._token = self._step.enter()
+        self._token = self._step.enter(served=False)
         return self
 
     async def __aexit__(

@@ -12,11 +12,12 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg import Connection
 
+from stepwell.core.chance import to_json
 from stepwell.core.codec import encode, parse
 from stepwell.core.codec.text import clean
 from stepwell.core.redaction import Redactor
 from stepwell.errors import DatabaseError, EncodingError, NotFoundError, StepwellError, UsageError
-from stepwell.recorder import clock, waiting
+from stepwell.recorder import chance, clock, waiting
 from stepwell.recorder.failures import cause, failure
 from stepwell.recorder.intents import EndRun, Errand, OpenRun, ResumeRun
 from stepwell.recorder.keeping import Keep, checked
@@ -31,6 +32,7 @@ from stepwell.store import writing
 from stepwell.store.connect import Target, connect, resolve
 from stepwell.store.migrate import migrate
 from stepwell.store.reading import find_run
+from stepwell.store.rows import Ended, Opened
 from stepwell.store.writing import LOCK_TIMEOUT, SPOOL_LOCK_TIMEOUT
 
 log = logging.getLogger("stepwell")
@@ -90,6 +92,7 @@ class Recorder:
             log.warning("%s", told)
         self._ready = self._target.server is None
         first = self._connect() if self._spool is None else None
+        chance.watch_uuid()
         self._writer = Writer(self._connect, first, self._spool, lazy=durability == "ahead")
 
     def __repr__(self) -> str:
@@ -111,8 +114,8 @@ class Recorder:
         `tags` are JSON values to find the run by; `seed` is recorded with each step that has none of its own.
         """
         options = Options(run_seed=seed, run_name=name)
-        intent = _opening(name, tags, self._redact)
-        return Opening(self._trail(intent.run_id, intent.started_at), intent, options)
+        intent = _opening(name, tags, seed, self._redact)
+        return Opening(self._trail(intent.run_id, intent.row.started_at), intent, options)
 
     def start(
         self, name: str | None = None, *, tags: Mapping[str, object] | None = None, seed: int | None = None
@@ -221,7 +224,9 @@ class Opening:
     def _take_back(self, error: BaseException) -> None:
         """Interrupted while the run was being begun: it ends with that, and nobody waits for it."""
         if self._intent.error is None:
-            ending = EndRun(self._intent.run_id, "failed", clock.now(), failure(error, self._trail.redact))
+            ending = EndRun(
+                Ended(self._intent.run_id, "failed", clock.now(), failure(error, self._trail.redact))
+            )
             ending.watched = False
             self._trail.writer.submit(ending)
 
@@ -230,7 +235,9 @@ class Opening:
         return self._run
 
 
-def _opening(name: str | None, tags: Mapping[str, object] | None, redact: Redactor | None) -> OpenRun:
+def _opening(
+    name: str | None, tags: Mapping[str, object] | None, seed: int | None, redact: Redactor | None
+) -> OpenRun:
     if name is not None and not clean(name):
         raise UsageError(f"{name!a} cannot be a name: it holds a NUL or half a surrogate pair")
     given = None
@@ -241,7 +248,11 @@ def _opening(name: str | None, tags: Mapping[str, object] | None, redact: Redact
         given = encoded.plain if redact is None else encode(redact(dict(tags))).plain
     if redact is not None:
         name = redact.label("name", name)
-    return OpenRun(uuid4(), name, given, clock.now())
+    stands_at = to_json(chance.state())
+    row = Opened(
+        uuid4(), name, given, clock.now(), seed, None if stands_at is None else encode(stands_at).plain
+    )
+    return OpenRun(row)
 
 
 def _open(target: Target, durable: bool, lock_timeout: str) -> Connection[Any]:

@@ -203,17 +203,9 @@ def _record(intent: Intent, number: int, books: Books) -> bytes:
         count_call(intent, books)
         return spooling.record(FINISH, _fields(intent.row._asdict()))
     if isinstance(intent, OpenRun):
-        return spooling.record(
-            OPEN, {"name": intent.name, "tags": intent.tags, "started_at": intent.started_at}
-        )
+        return spooling.record(OPEN, _fields(intent.row._asdict()))
     if isinstance(intent, EndRun):
-        end = {
-            "status": intent.status,
-            "finished_at": intent.finished_at,
-            "error": intent.failure,
-            "keep": intent.keep,
-        }
-        return spooling.record(END, end)
+        return spooling.record(END, _fields(intent.row._asdict()))
     return spooling.record(RESUME, {})
 
 

@@ -7,13 +7,14 @@ import contextlib
 from contextvars import Token
 from typing import TYPE_CHECKING
 
+from stepwell.core.chance import State
 from stepwell.core.codec import Encoded, canonical, digest, encode, encode_and_canonical
 from stepwell.core.recording import storable
 from stepwell.core.steps import LLM_CALL, TOOL_CALL
 from stepwell.core.streamed import Streamed
 from stepwell.core.usage import NOTHING, usage_of, usage_of_chunks
 from stepwell.errors import EncodingError, RecordingError
-from stepwell.recorder import clock
+from stepwell.recorder import chance, clock
 from stepwell.recorder.context import Frame, enter, parent_in
 from stepwell.recorder.failures import canonical_failure, failure, is_too_large
 from stepwell.recorder.intents import FinishStep, StartStep
@@ -42,10 +43,12 @@ class Step:
         "_name",
         "_own",
         "_parent",
+        "_random",
         "_run",
         "_seed",
         "_tick",
         "_trail",
+        "form",
         "kind",
     )
 
@@ -70,7 +73,10 @@ class Step:
         self._given = trail.prompts.given(kind, agent, value, encoded)
         self._full = None if self._given.base is None else encoded
         self._intent: StartStep | None = None
+        self._random: State | None = None
         self._tick = 0
+        self.form: str | None = None
+        """How the answer is handed out, where that is not as it is."""
 
     @property
     def number(self) -> int | None:
@@ -79,7 +85,7 @@ class Step:
 
     def _start(self, seen: str | None) -> StartStep:
         self._trail.refuse_if_ended(f"{self.kind} {self._name or ''}".rstrip())
-        given = self._given
+        given, lane = self._given, self._trail.lanes.number()
         row = Start(
             self._trail.run_id,
             storable(self.kind),
@@ -90,6 +96,7 @@ class Step:
             clock.now(),
             given.plain,
             given.exact,
+            lane,
             None,
             None,
             None,
@@ -97,6 +104,7 @@ class Step:
             given.keep,
             given.list,
             given.removed,
+            self._trail.draws.take(lane),
             seen,
         )
         self._intent, self._full = StartStep(row, full=self._full), None
@@ -105,6 +113,7 @@ class Step:
     def _begun(self, intent: StartStep) -> None:
         if self._given.text is not None:
             self._trail.prompts.begun(self._given, intent.number)
+        self._random = chance.state()
         self._tick = clock.tick()
 
     def begin(self) -> None:
@@ -136,9 +145,9 @@ class Step:
             raise
         self._begun(intent)
 
-    def enter(self) -> Token[Frame | None]:
-        """What runs until `leave(token)` is part of this step."""
-        return enter(Frame(self._run, self.number))
+    def enter(self, *, served: bool = True) -> Token[Frame | None]:
+        """What runs until `leave(token)` is part of this step; `served`: of what a replay has the answer."""
+        return enter(Frame(self._run, self.number, served))
 
     def finish(self, output: object, error: BaseException | None = None) -> None:
         """Commit the outcome. Raises RecordingError where it could not be."""
@@ -245,6 +254,8 @@ class Step:
             usage.tokens_out,
             None if usage.finish_reason is None else storable(usage.finish_reason),
             self._hash(output, encoded, error),
+            self.form,
+            chance.change(self._random),
             seen=seen,
         )
         return FinishStep(row, self._agent, self._name), problem

@@ -14,16 +14,18 @@ from stepwell.core.steps import STATE_UPDATE
 from stepwell.errors import RecordingError
 from stepwell.recorder import clock, forks
 from stepwell.recorder.calls import call
+from stepwell.recorder.chance import Draws
 from stepwell.recorder.context import parent_in
 from stepwell.recorder.failures import failure
 from stepwell.recorder.intents import EndRun, Errand, StartStep
 from stepwell.recorder.keeping import Keep, judge
+from stepwell.recorder.lanes import Lanes
 from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.scopes import Scope
 from stepwell.recorder.step import Step
 from stepwell.recorder.writer import Writer
 from stepwell.store.keeping import Facts, keep_run, read_facts
-from stepwell.store.rows import Start
+from stepwell.store.rows import Ended, Start
 
 if TYPE_CHECKING:
     from stepwell.recorder.run import Run
@@ -63,6 +65,8 @@ class Trail:
     def _begin(self) -> None:
         self._scopes: dict[tuple[str | None, bool], Scope] = {}
         self._lock = threading.Lock()
+        self.draws = Draws()
+        self.lanes = Lanes()
 
     def after_fork(self) -> None:
         """In the child: what the parent had under way may never have been recorded, so all begins whole."""
@@ -108,7 +112,7 @@ class Trail:
         Raises EncodingError for a state that cannot be kept, RecordingError after the run's end.
         """
         self.refuse_if_ended(STATE_UPDATE)
-        agent, parent = run.agent_name, parent_in(self.run_id)
+        agent, parent, lane = run.agent_name, parent_in(self.run_id), self.lanes.number()
         if self.redact is not None:
             value, agent = self.redact(value), self.redact.label("agent", agent)
         key = (None if shared else agent, shared)
@@ -127,8 +131,10 @@ class Trail:
                 clock.now(),
                 given.plain,
                 given.exact,
-                output.plain,
-                output.exact,
+                output=output.plain,
+                output_exact=output.exact,
+                drawn=self.draws.take(lane),
+                lane=lane,
             )
             intent = StartStep(row, scope.base, lambda: Scope(known=False).change(new, 0))
             self.writer.submit(intent, waiting=waiting)
@@ -142,6 +148,9 @@ class Trail:
                 f"run {self.run_id} has ended, so {what} was neither made nor recorded;"
                 f" go on with it: recorder.resume('{self.run_id}')"
             )
+
+    def drew(self, given: bytes) -> None:
+        self.draws.add(self.lanes.number(), given)
 
     def keep(self, why: str) -> None:
         """Say that the run is worth keeping. Nobody waits for it."""
@@ -186,12 +195,25 @@ class Trail:
     def _judge(self, ending: EndRun, facts: Errand) -> None:
         """Have the end say whether the run is worth keeping."""
         if self._keep is not None and isinstance(facts.result, Facts):
-            ending.keep = judge(self._keep, ending, facts.result)
+            ending.row = ending.row._replace(keep=judge(self._keep, ending.row, facts.result))
 
     def _ending(self, error: BaseException | None) -> EndRun:
         """The end of the run, still to be submitted. Leaving the program with status 0 is no failure."""
         self.ended = True
         finished_at = self._started_at + clock.since(self._tick)
         if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
-            return EndRun(self.run_id, "ok", finished_at, None)
-        return EndRun(self.run_id, "failed", finished_at, failure(error, self.redact))
+            status, problem = "ok", None
+        else:
+            status, problem = "failed", failure(error, self.redact)
+        result = self._result
+        return EndRun(
+            Ended(
+                self.run_id,
+                status,
+                finished_at,
+                problem,
+                drawn=self.draws.rest(),
+                result=None if result is None else result.plain,
+                result_exact=None if result is None else result.exact,
+            )
+        )

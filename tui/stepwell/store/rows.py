@@ -12,7 +12,8 @@ class Start(NamedTuple):
     With an `output` it has finished too, in the same instant. `known` is the last step number of the run that the
     recorder knows of: where there is a newer one, nothing is written. The `input` of a long prompt may be a difference
     to that of step `input_base`: see `core/deltas.py`. `seen` is what the agent's own connection saw before the call;
-    None has the statement take a snapshot itself, and NOT_NOW has it take none.
+    None has the statement take a snapshot itself, and NOT_NOW has it take none. `lane` is the thread or task that takes
+    the step, `drawn` what `uuid` gave it before, as a JSON list of hexadecimal digits.
     """
 
     run_id: UUID
@@ -24,6 +25,7 @@ class Start(NamedTuple):
     started_at: int
     input: str
     input_exact: str | None
+    lane: int | None = None
     output: str | None = None
     output_exact: str | None = None
     known: int | None = None
@@ -31,13 +33,15 @@ class Start(NamedTuple):
     input_keep: int | None = None
     input_list: str | None = None
     input_removed: str | None = None
+    drawn: str | None = None
     seen: str | None = None
 
 
 class Finish(NamedTuple):
     """The outcome of a step. JSON as text, times as microseconds since 1970.
 
-    `seen` is as that of `Start`, after the call.
+    `seen` is as that of `Start`, after the call. `form` is how the answer was handed out (`rerun/streams.py`),
+    `random_after` what `random` stood at then, where the call drew from it.
     """
 
     run_id: UUID
@@ -50,8 +54,41 @@ class Finish(NamedTuple):
     tokens_out: int | None = None
     finish_reason: str | None = None
     call_hash: int | None = None
+    form: str | None = None
+    random_after: str | None = None
     loop: str | None = None
     seen: str | None = None
+
+
+class Opened(NamedTuple):
+    """A run that begins. JSON as text, `started_at` in microseconds since 1970.
+
+    `seed` is of its steps that have none of their own, `random` what Python's `random` stands at.
+    """
+
+    run_id: UUID
+    name: str | None
+    tags: str | None
+    started_at: int
+    seed: int | None = None
+    random: str | None = None
+
+
+class Ended(NamedTuple):
+    """The end of a run. JSON as text, `finished_at` in microseconds since 1970.
+
+    `keep` is why it is worth keeping, empty if it is not, None if nobody says; `drawn` what `uuid` gave after the
+    last step, as a JSON list of hexadecimal digits.
+    """
+
+    run_id: UUID
+    status: str
+    finished_at: int
+    error: str | None = None
+    keep: str | None = None
+    drawn: str | None = None
+    result: str | None = None
+    result_exact: str | None = None
 
 
 NOT_NOW = ""
@@ -66,14 +103,16 @@ START_KINDS: tuple[Kind, ...] = (
     MOMENT,
     TEXT,
     TEXT,
+    INT8,
     TEXT,
     TEXT,
     INT8,
     INT8,
     INT8,
+    TEXT,
     TEXT,
     TEXT,
     TEXT,
 )
-FINISH_KINDS: tuple[Kind, ...] = (ID, INT8, TEXT, TEXT, TEXT, MOMENT, INT8, INT8, TEXT, INT8, TEXT, TEXT)
+FINISH_KINDS: tuple[Kind, ...] = (ID, INT8, TEXT, TEXT, TEXT, MOMENT, INT8, INT8, TEXT, INT8, TEXT, TEXT, TEXT, TEXT)
 """How their columns are sent."""

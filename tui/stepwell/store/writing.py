@@ -21,7 +21,7 @@ from stepwell.store.origins import columns_of, learn_origin
 from stepwell.store.pooled import SETTINGS, is_pooled, send_whole, transient
 from stepwell.store.prepared import BOOL, INT8, Prepared
 from stepwell.store.queries import query
-from stepwell.store.rows import FINISH_KINDS, START_KINDS, Finish, Start
+from stepwell.store.rows import FINISH_KINDS, START_KINDS, Ended, Finish, Opened, Start
 
 LOCK_TIMEOUT = "30s"
 """How long a recorder's statement waits for a lock, unless the role has a `lock_timeout` of its own."""
@@ -30,7 +30,7 @@ SPOOL_LOCK_TIMEOUT = "5s"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # So many columns, and `known`, has a step that begins without an outcome and whose input is whole.
-_PLAIN: Final = 9
+_PLAIN: Final = 10
 _START = Prepared(
     "start_step", (*Start._fields[:_PLAIN], "known", "now"), (*START_KINDS[:_PLAIN], INT8, BOOL)
 )
@@ -67,7 +67,7 @@ def prepare(connection: Connection[Any], *, durable: bool, lock_timeout: str = L
 
 def start_step(connection: Connection[Any], row: Start, sent: Callable[[], None] | None = None) -> int | None:
     """Begin one step. Returns its number, None where it was not written."""
-    if row.output is not None or row.input_base is not None or row.seen:
+    if row.output is not None or row.input_base is not None or row.seen or row.drawn:
         return write_steps(connection, [], [row], sent)[1][0]
     result = _START.run(connection, (*row[:_PLAIN], row.known, row.seen is None), sent)
     return _int(result.get_value(0, 1)) if result.ntuples else None
@@ -106,11 +106,10 @@ def write_steps(
     return batch.outcome(WRITE_STEPS.run(connection, (*batch.columns, lazily), sent))
 
 
-def open_run(
-    connection: Connection[Any], run_id: UUID, name: str | None, tags: str | None, started_at: int
-) -> None:
+def open_run(connection: Connection[Any], opened: Opened) -> None:
     """Begin a run. Sent again, it begins no second one."""
-    row = {"run_id": run_id, "name": name, "tags": tags, "started_at": moment(started_at)}
+    run_id = opened.run_id
+    row = {**opened._asdict(), "started_at": moment(opened.started_at)}
     _execute(connection, "open_run", {**row, **columns_of(connection), "key": _key(connection, run_id)})
 
 
@@ -126,18 +125,10 @@ def read_calls(connection: Connection[Any], run_id: UUID) -> list[tuple[str | No
     return _execute(connection, "read_calls", {"run_id": run_id}).fetchall()
 
 
-def end_run(
-    connection: Connection[Any],
-    run_id: UUID,
-    status: str,
-    finished_at: int,
-    error: str | None,
-    keep: str | None = None,
-) -> bool:
-    """End a run. `keep` is why it is worth keeping, '' if it is not. Returns whether it is there."""
-    row = {"run_id": run_id, "status": status, "finished_at": moment(finished_at), "error": error}
-    row["keep"] = keep
-    return _execute(connection, "end_run", {**row, "key": _key(connection, run_id)}).fetchone() is not None
+def end_run(connection: Connection[Any], ended: Ended) -> bool:
+    """End a run. Returns whether it is there."""
+    row = {**ended._asdict(), "finished_at": moment(ended.finished_at), "key": _key(connection, ended.run_id)}
+    return _execute(connection, "end_run", row).fetchone() is not None
 
 
 def hold_runs(connection: Connection[Any], run_ids: Iterable[UUID]) -> None:

@@ -19,7 +19,7 @@ is not kept: an object reached twice comes back as two equal ones.
 
 import re
 
-from stepwell.core.codec.decoder import Decoder, make, show
+from stepwell.core.codec.decoder import Decoder, keep, make, show
 from stepwell.core.codec.encoder import MAX_DEPTH, Encoder
 from stepwell.core.codec.ordinary import both_ordinary, canonical_ordinary, encode_ordinary
 from stepwell.core.codec.text import digest, dump, parse
@@ -43,6 +43,7 @@ __all__ = [
     "dump",
     "encode",
     "encode_and_canonical",
+    "hold",
     "opaque_types",
     "parse",
     "rebuild",
@@ -83,6 +84,14 @@ def rebuild(plain: object, exact: object | None) -> Rebuilt:
     decoder = Decoder(exact, make)
     value = decoder.decode(plain)
     return Rebuilt(value, tuple(decoder.stand_ins))
+
+
+def hold(plain: object, exact: object | None) -> object:
+    """Like `decode`, but each object is a stand-in that encodes to what the object did, and nothing is imported.
+
+    So `canonical` of what is held is that of the value that was recorded. Raises EncodingError as `decode` does.
+    """
+    return Decoder(exact, keep).decode(plain)
 
 
 def view(plain: object, exact: object | None) -> object:

@@ -158,6 +158,17 @@ def make(base: Any, head: list[Any], arg: Any, decoder: Decoder) -> object:
     return made
 
 
+def keep(base: Any, head: list[Any], arg: Any, decoder: Decoder) -> object:
+    """A stand-in that encodes to what the object did; a value of JSON's own kinds as it was."""
+    if head[0] in _NATIVE or head[0] == "keys":
+        return _MAKE[head[0]](base, [], arg, decoder)
+    if head[0] == "opaque":
+        return Opaque(decoder.names(head[1:])[0], base)
+    if head[0] == "redacted":
+        return Redacted(base)
+    return Unavailable(head[0], base, "", json.dumps([head, arg]))
+
+
 def show(base: Any, head: list[Any], arg: Any, decoder: Decoder) -> object:
     """The base, which is JSON-shaped already, except where another form says more. Imports nothing."""
     code = head[0]

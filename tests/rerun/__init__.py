@@ -1,0 +1,1 @@
+"""Replays through agents' own code."""

@@ -1,0 +1,122 @@
+"""Where re-executed agent code and a recording part."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stepwell.core.codec import dump
+from stepwell.core.state import Path, path_text, same
+from stepwell.core.world import MISSING
+
+BRIEF = 60
+"""Characters of a value that one line shows."""
+
+
+class Kind(StrEnum):
+    """What is not as it was recorded, in words that follow a step's number."""
+
+    INPUT = "input changed"
+    STATE = "state changed"
+    OUTCOME = "outcome changed"
+    """What a block or a tool that was executed on purpose gave."""
+    ORDER = "order changed"
+    NOT_RECORDED = "not recorded"
+    NEVER_ASKED = "never asked"
+    RESULT = "result changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A step as one side has it, for people: `value` is JSON-like, MISSING where there is none."""
+
+    type: str
+    name: str | None = None
+    agent: str | None = None
+    value: object = MISSING
+
+    def title(self) -> str:
+        """`tool_call search_orders of b`."""
+        words = [self.type, self.name or "", f"of {self.agent}" if self.agent is not None else ""]
+        return " ".join(word for word in words if word)
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first thing that the agent did otherwise.
+
+    `step` is the recorded step that it is about, None where it is about none or about the end of the run.
+    `path` leads to `expected`, which was recorded, and `actual`, which the agent has now; each MISSING where that
+    side has nothing there. `recorded` and `asked` are the whole steps, None where that side has none.
+    """
+
+    kind: Kind
+    step: int | None
+    path: str
+    expected: object
+    actual: object
+    recorded: Asked | None = None
+    asked: Asked | None = None
+    where: str | None = None
+    """The line of the agent's code that asked, `agent.py:31`."""
+    others: tuple[int, ...] = ()
+    """Further steps that it is as true of, such as all those never asked."""
+
+
+def first_difference(recorded: object, actual: object) -> tuple[str, object, object]:
+    """The path of the first place at which two JSON-like values differ, and what either has there.
+
+    Where their views are equal (a tuple for a list) the whole values are given, at `$`.
+    """
+    found = _difference((), recorded, actual)
+    if found is None:
+        return "$", recorded, actual
+    path, old, new = found
+    return path_text(path), old, new
+
+
+def _difference(path: Path, old: object, new: object) -> tuple[Path, object, object] | None:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            found = _difference((*path, str(key)), old.get(key, MISSING), new.get(key, MISSING))
+            if found is not None:
+                return found
+        return None
+    if isinstance(old, list) and isinstance(new, list):
+        for index in range(max(len(old), len(new))):
+            sides = [side[index] if index < len(side) else MISSING for side in (old, new)]
+            found = _difference((*path, index), *sides)
+            if found is not None:
+                return found
+        return None
+    return None if same(old, new) else (path, old, new)
+
+
+def distance(recorded: object, actual: object, most: int = 1000) -> int:
+    """In how many places two JSON-like values differ, counted up to `most`: to tell which step was meant."""
+    left = [(recorded, actual)]
+    count = 0
+    while left and count < most:
+        old, new = left.pop()
+        if isinstance(old, dict) and isinstance(new, dict):
+            left += [(old.get(key, MISSING), new.get(key, MISSING)) for key in {*old, *new}]
+        elif isinstance(old, list) and isinstance(new, list):
+            count += abs(len(old) - len(new))
+            left += zip(old, new, strict=False)
+        elif not same(old, new):
+            count += 1
+    return count
+
+
+def sentence(found: Divergence) -> str:
+    """One line: `step 7: input changed at $.limit: recorded 50, now 20`."""
+    where = "after the last step" if found.step is None else f"step {found.step}"
+    more = f" (and {len(found.others)} more)" if found.others else ""
+    at = "" if found.path == "$" else f" at {found.path}"
+    sides = f"recorded {_brief(found.expected)}, now {_brief(found.actual)}"
+    return f"{where}: {found.kind}{at}: {sides}{more}"
+
+
+def _brief(value: object) -> str:
+    if value is MISSING:
+        return "nothing"
+    text = dump(value)
+    return text if len(text) <= BRIEF else f"{text[: BRIEF - 1]}…"

@@ -1,0 +1,169 @@
+"""What makes a recorded step the one that re-executed code asks for, and which of them have the same answer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+from hashlib import sha256
+from typing import NamedTuple
+
+from stepwell.core.codec import Redacted, Unavailable, canonical, encode, hold, parse, view
+from stepwell.core.divergence import Asked
+from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.state import StateStep, step_effect
+from stepwell.core.steps import STATE_UPDATE, Payload
+from stepwell.core.world import MISSING, SHARED
+
+Lane = int | tuple[str | None]
+"""A thread or task by its number; of a run whose recording names none, the agent, where it does one thing at a time."""
+
+
+class Key(NamedTuple):
+    """What a step is but for its input. `parent` is the step whose block encloses it."""
+
+    type: str
+    name: str | None
+    agent: str | None
+    parent: int | None
+
+
+class Question:
+    """What an agent asks for now. Raises EncodingError for an input that cannot be kept."""
+
+    def __init__(self, key: Key, value: object) -> None:
+        self.key = key
+        self._value = _shown(value) if key.type == STATE_UPDATE else value
+        self.digest = _digest(self._value)
+
+    @cached_property
+    def held(self) -> object:
+        return _held(self._value)
+
+    @property
+    def shown(self) -> Asked:
+        return Asked(self.key.type, self.key.name, self.key.agent, _shown(self._value))
+
+
+class Identities:
+    """The inputs of a run's steps, each worked out when it is first compared."""
+
+    def __init__(self, run: RecordedRun) -> None:
+        self._run = run
+        self._digests: dict[int, bytes] = {}
+        self._loose: dict[int, bool] = {}
+        self._states: dict[int, object] = {}
+        self._folded = 0
+        self._scopes: dict[object, object] = {}
+        self._state_steps = [step for step in run.steps if step.type == STATE_UPDATE]
+        self.lanes = _lanes(run.steps)
+        """Where the order within one is known."""
+
+    def is_asked_by(self, question: Question, step: RecordedStep) -> bool:
+        """Whether the step was given what is asked now: what was left out of the recording may be anything."""
+        if self.digest(step) == question.digest:
+            return True
+        return self._is_loose(step) and _digest(_masked(question.held, self.value(step), _by_hand(step))) == (
+            _digest(_masked(self.value(step), self.value(step), _by_hand(step)))
+        )
+
+    def digest(self, step: RecordedStep) -> bytes:
+        """Equal for equal inputs."""
+        found = self._digests.get(step.number)
+        if found is None:
+            found = self._digests[step.number] = _digest(self.value(step))
+        return found
+
+    def value(self, step: RecordedStep) -> object:
+        """What the step was given, every object a stand-in that encodes to what it did; of a state, the whole."""
+        if step.type == STATE_UPDATE:
+            return self._state(step)
+        plain, exact = step.payload.input, step.payload.input_exact
+        return None if plain is None else hold(parse(plain), None if exact is None else parse(exact))
+
+    def shown(self, step: RecordedStep) -> Asked:
+        """The step for people."""
+        return Asked(step.type, step.name, step.agent, _shown(self.value(step)))
+
+    def _is_loose(self, step: RecordedStep) -> bool:
+        return _by_hand(step) or '"redacted"' in (step.payload.input_exact or "")
+
+    def _state(self, step: RecordedStep) -> object:
+        """The state that the step made, folded from those before it."""
+        while step.number not in self._states and self._folded < len(self._state_steps):
+            self._fold(self._state_steps[self._folded])
+            self._folded += 1
+        return self._states.get(step.number)
+
+    def _fold(self, step: RecordedStep) -> None:
+        scope = SHARED if step.name == "shared" else step.agent
+        given, made = (_viewed(*texts) for texts in _texts(step.payload))
+        state, _ = step_effect(self._scopes.get(scope, MISSING), StateStep(step.number, scope, given, made))
+        self._scopes[scope] = self._states[step.number] = state
+
+
+def _texts(payload: Payload) -> tuple[tuple[str | None, str | None], tuple[str | None, str | None]]:
+    return (payload.input, payload.input_exact), (payload.output, payload.output_exact)
+
+
+def _by_hand(step: RecordedStep) -> bool:
+    """Whether a row comes from a file or a hand, of whose numbers JSONB may have changed the spelling."""
+    return step.lane is None and step.payload.input_exact is None
+
+
+def _viewed(plain: str | None, exact: str | None) -> object:
+    return None if plain is None else view(parse(plain), None if exact is None else parse(exact))
+
+
+def _shown(value: object) -> object:
+    encoded = encode(value)
+    return _viewed(encoded.plain, encoded.exact)
+
+
+def _held(value: object) -> object:
+    encoded = encode(value)
+    return hold(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
+
+
+def _digest(value: object) -> bytes:
+    return sha256(canonical(value).encode("utf-8", "surrogatepass")).digest()
+
+
+def _masked(value: object, pattern: object, by_value: bool) -> object:
+    """`value` without what is left out of `pattern`; numbers, where they count by value, as one type."""
+    if isinstance(pattern, Redacted):
+        return None
+    if isinstance(value, dict) and isinstance(pattern, dict):
+        return {key: _masked(item, pattern.get(key, MISSING), by_value) for key, item in value.items()}
+    if isinstance(value, list) and isinstance(pattern, list):
+        beyond = [MISSING] * max(0, len(value) - len(pattern))
+        return [_masked(item, of, by_value) for item, of in zip(value, [*pattern, *beyond], strict=False)]
+    if isinstance(value, Unavailable) and isinstance(pattern, Unavailable):
+        return replace(value, fields=_masked(value.fields, pattern.fields, by_value))
+    if by_value and type(value) is float and value.is_integer():
+        return int(value)
+    return value
+
+
+def _lanes(steps: Sequence[RecordedStep]) -> dict[int, Lane]:
+    """The lane of each step within which order counts. A step of which it is not known has none."""
+    lanes: dict[int, Lane] = {step.number: step.lane for step in steps if step.lane is not None}
+    agents: dict[str | None, list[RecordedStep]] = defaultdict(list)
+    for step in steps:
+        if step.lane is None and step.parent is None:
+            agents[step.agent].append(step)
+    for agent, own in agents.items():
+        if not _overlap(own):
+            lanes |= {step.number: (agent,) for step in own}
+    return lanes
+
+
+def _overlap(steps: Iterable[RecordedStep]) -> bool:
+    latest: datetime | None = None
+    for step in steps:
+        if latest is not None and step.started is not None and step.started < latest:
+            return True
+        latest = step.finished or latest
+    return False

@@ -1,0 +1,62 @@
+"""A whole recorded run, as a replay through the agent's own code needs it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from stepwell.core.steps import Payload, RunHead
+
+
+@dataclass(frozen=True)
+class RecordedStep:
+    """One step with what it was given and gave."""
+
+    number: int
+    type: str
+    name: str | None
+    agent: str | None
+    parent: int | None
+    payload: Payload
+    started: datetime | None = None
+    finished: datetime | None = None
+    finished_order: int | None = None
+    lane: int | None = None
+    """Which thread or task of the run took it; None where that is not recorded."""
+    form: str | None = None
+    """How the call handed out its answer, and as what: `stream openai:Stream`; None for the value as it is."""
+    random_after: str | None = None
+    """What `random` stood at afterwards (`core.chance`), as JSON text; None where the call drew nothing."""
+    drawn: tuple[str, ...] = ()
+    """What `uuid` drew since the step before of the same lane, in hexadecimal digits."""
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it has no outcome."""
+        return self.payload.output is None and self.payload.error is None
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """One run and its steps, by their numbers.
+
+    `result` and `result_exact` are what `Run.result` was given last, None where it was given nothing.
+    """
+
+    head: RunHead
+    steps: tuple[RecordedStep, ...]
+    result: str | None = None
+    result_exact: str | None = None
+    random: str | None = None
+    """What `random` stood at when it began, as JSON text."""
+    drawn: tuple[str, ...] = ()
+    """What `uuid` drew after the last step."""
+    seed: int | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to an end, so that an agent that goes on does otherwise than it did."""
+        return self.head.status in ("ok", "failed")
+
+    @cached_property
+    def by_number(self) -> dict[int, RecordedStep]:
+        return {step.number: step for step in self.steps}

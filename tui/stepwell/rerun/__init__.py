@@ -1,0 +1,1 @@
+"""Runs an agent's own code on what was recorded."""

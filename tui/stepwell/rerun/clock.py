@@ -1,0 +1,112 @@
+"""The clock of a replay: as it was recorded, moved on by steps and by sleeping, and by asking it over and over.
+
+Between two steps an agent's own work takes no time. What reads the clock a thousand times without a step or a sleep
+waits for it to move, and so it does, a millisecond with each further reading: `while time() < deadline` ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import time_machine
+
+PATIENCE = 1000
+"""So many readings see the same time, unless a step or a sleep comes between."""
+MICROSECONDS = 1000
+"""By so much it moves with each reading after these."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_YIELD = time.sleep
+
+
+class Clock:
+    """Times are microseconds since 1970. Usable from any thread."""
+
+    def __init__(self, now: int) -> None:
+        self.now = now
+        self._started = now
+        self._readings = 0
+        self._lock = threading.Lock()
+        self._base = time.monotonic()
+        self._traveller: time_machine.Traveller | None = None
+
+    def move_to(self, when: int | None) -> None:
+        """A step has begun or ended. The clock never goes back."""
+        with self._lock:
+            self._readings = 0
+            if when is not None and when > self.now:
+                self._move(when - self.now)
+
+    def sleep(self, seconds: float) -> None:
+        """In place of `time.sleep`: the clock moves on, and nobody waits."""
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        with self._lock:
+            self._readings = 0
+            self._move(round(seconds * 1_000_000))
+        _YIELD(0)
+
+    async def until(self, when: int | None) -> None:
+        """Wait until it is that late, in an event loop that lives by this clock; another does not wait."""
+        seconds = 0.0 if when is None else max(0, when - self.now) / 1e6
+        await asyncio.sleep(seconds if getattr(asyncio.get_running_loop(), "clock", None) is self else 0)
+
+    def monotonic(self) -> float:
+        """In place of `time.monotonic` and `time.perf_counter`."""
+        return self.monotonic_ns() / 1e9
+
+    def monotonic_ns(self) -> int:
+        self._read()
+        return self._since_ns()
+
+    def seconds(self) -> float:
+        """`monotonic` for those who do not wait by it, such as an event loop."""
+        return self._since_ns() / 1e9
+
+    def _since_ns(self) -> int:
+        return round(self._base * 1e9) + (self.now - self._started) * 1000
+
+    def _read(self) -> int:
+        """Count a reading. Returns 0."""
+        with self._lock:
+            self._readings += 1
+            if self._readings > PATIENCE:
+                self._move(MICROSECONDS)
+        return 0
+
+    def _move(self, microseconds: int) -> None:
+        self.now += microseconds
+        if self._traveller is not None:
+            self._traveller.shift(timedelta(microseconds=microseconds))
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """As long as this lasts the process has this clock, for all its threads."""
+        replaced: dict[str, Callable[..., Any]] = {
+            "sleep": self.sleep,
+            "monotonic": self.monotonic,
+            "monotonic_ns": self.monotonic_ns,
+            "perf_counter": self.monotonic,
+            "perf_counter_ns": self.monotonic_ns,
+        }
+        with ExitStack() as stack:
+            self._traveller = stack.enter_context(
+                time_machine.travel(_EPOCH + timedelta(microseconds=self.now), tick=False)
+            )
+            stack.callback(setattr, self, "_traveller", None)
+            reading = self._traveller.time_ns
+            vars(self._traveller)["time_ns"] = lambda: self._read() or reading()
+            for name, function in replaced.items():
+                stack.callback(setattr, time, name, getattr(time, name))
+                setattr(time, name, function)
+            yield
+
+
+def microseconds(when: datetime | None) -> int | None:
+    """A recorded time as the clock takes it."""
+    return None if when is None else (when - _EPOCH) // timedelta(microseconds=1)

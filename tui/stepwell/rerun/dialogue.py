@@ -1,0 +1,153 @@
+"""What re-executed code asks, one question at a time, until something ends the replay."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stepwell.core.divergence import Divergence, sentence
+from stepwell.core.identity import Identities, Question
+from stepwell.core.matching import Matcher
+from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.recorder.lanes import Lanes
+from stepwell.rerun.stops import Diverged, Reached, Refused, Stop
+
+QUIET = 1.0
+"""Seconds without any question after which nobody is expected to ask for what a replay still waits for."""
+_OWN = str(Path(__file__).parents[1])
+_monotonic = time.monotonic
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of the agent's code."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} in {self.function}"
+
+
+class Dialogue:
+    """Usable from any thread. After its first end every further question ends the same.
+
+    Without `to` it goes on to the end of the run; else nothing after step `to` is answered.
+    """
+
+    def __init__(
+        self,
+        run: RecordedRun,
+        identities: Identities | None = None,
+        to: int | None = None,
+        on_step: Callable[[RecordedStep, Place | None], None] = lambda *_: None,
+    ) -> None:
+        self.run = run
+        self.lanes = Lanes()
+        self.stop: Stop | None = None
+        """Why it has ended, None as long as it has not."""
+        self.notes: dict[str, None] = {}
+        """What a reader of the report should know, each once."""
+        self.places: dict[int, Place] = {}
+        """Where each step was asked for."""
+        self.last: int | None = None
+        """The step that was answered last."""
+        self._to = to
+        self._on_step = on_step
+        self._matcher = Matcher(run, identities)
+        self._under_way: set[int] = set()
+        self._waiting = 0
+        self._changed = threading.Condition()
+
+    @property
+    def ended(self) -> bool:
+        return self.stop is not None
+
+    def ask(self, question: Question) -> RecordedStep:
+        """The step that is asked for. Raises Stop."""
+        place = caller()
+        lane = self.lanes.number()
+        with self._changed:
+            self._go_on()
+            found = self._matcher.ask(question, lane)
+            if isinstance(found, Divergence):
+                raise self.end(Diverged(replace(found, where=None if place is None else str(place))))
+            if found is None:
+                raise self.end(Reached("the recording ends here"))
+            if found.in_doubt and found.type != "state_update":
+                raise self.end(Reached(f"step {found.number} was recorded without an outcome"))
+            if self._to is not None and found.number > self._to:
+                self._beyond()
+            if place is not None:
+                self.places[found.number] = place
+            self._under_way.add(found.number)
+            self._changed.notify_all()
+            self._on_step(found, place)
+            return found
+
+    def answered(self, step: RecordedStep) -> None:
+        """The agent has what the step gave."""
+        with self._changed:
+            self._under_way.discard(step.number)
+            self.last = step.number
+            self._changed.notify_all()
+
+    def open(self, step: RecordedStep) -> None:
+        """What the step did inside is done again, so its steps are asked for."""
+        with self._changed:
+            self._matcher.open(step.number)
+
+    def end(self, stop: Stop) -> Stop:
+        """End it, for all threads. Returns why it has ended, which may be something earlier."""
+        with self._changed:
+            self.stop = self.stop or stop
+            self._changed.notify_all()
+            return self.stop
+
+    def left(self) -> Divergence | None:
+        """What has never been asked for."""
+        with self._changed:
+            return self._matcher.left()
+
+    def note(self, text: str) -> None:
+        """Add to what a reader of the report should know."""
+        self.notes.setdefault(text)
+
+    def _go_on(self) -> None:
+        if self.stop is not None:
+            raise self.stop
+
+    def _beyond(self) -> None:
+        """Wait until all that the replay goes to has been asked and answered. Raises Reached."""
+        deadline = _monotonic() + QUIET
+        while self.stop is None and self._is_awaited():
+            before = len(self.places), len(self._under_way)
+            if not self._changed.wait(max(0.0, deadline - _monotonic())):
+                self.note(f"not asked for by then: {', '.join(map(str, self._awaited()))}")
+                break
+            if before != (len(self.places), len(self._under_way)):
+                deadline = _monotonic() + QUIET
+        raise self.end(Reached(f"step {self._to}"))
+
+    def _awaited(self) -> list[int]:
+        assert self._to is not None
+        return sorted(n for n in {*self._matcher.pending, *self._under_way} if n <= self._to)
+
+    def _is_awaited(self) -> bool:
+        return bool(self._awaited())
+
+
+def caller() -> Place | None:
+    """The line of the agent's own code that has led here."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_OWN) and "contextlib" not in file:
+            return Place(file, frame.f_lineno, frame.f_code.co_qualname)
+        frame = frame.f_back
+    return None

@@ -1,0 +1,176 @@
+"""What a replay does execute: the bodies of blocks, tools that are marked as pure, and what stands in for a tool."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from contextvars import Token
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from stepwell.core.codec import canonical, encode, hold, parse, view
+from stepwell.core.divergence import Divergence, Kind, first_difference
+from stepwell.core.identity import Question
+from stepwell.core.recorded import RecordedStep
+from stepwell.errors import EncodingError
+from stepwell.recorder.context import Frame, enter, leave
+from stepwell.rerun.answers import outcome
+from stepwell.rerun.stops import Diverged
+
+if TYPE_CHECKING:
+    from stepwell.recorder.run import Run
+    from stepwell.rerun.playback import Playback
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A function that is called where the recording is not to answer; `pure` if it has to give the same."""
+
+    fn: Callable[..., Any]
+    pure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """Calls that the recording is not to answer, by the names of their steps."""
+
+    pure: Collection[str] = ()
+    """Executed again, and compared."""
+    stand_ins: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """Called in their place."""
+
+    def of(self, name: str | None, fn: Callable[..., Any]) -> Other | None:
+        """What is called in place of a call to `fn`, None where the recording answers."""
+        if name is not None and name in self.stand_ins:
+            return Other(self.stand_ins[name], pure=False)
+        return Other(fn, pure=True) if name in self.pure else None
+
+
+class Execution:
+    """A recorded call that is made again."""
+
+    def __init__(self, playback: Playback, run: Run, asked: Question, other: Other) -> None:
+        self._playback, self._run, self._asked, self._other = playback, run, asked, other
+
+    def start(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What it returns; something to be awaited where that is what it returns."""
+        if inspect.iscoroutinefunction(self._other.fn):
+            return self._await(None, lambda: self._other.fn(*args, **kwargs))
+        step = self._begin()
+        token = enter(Frame(self._run, step.number))
+        try:
+            result = self._other.fn(*args, **kwargs)
+        except Exception as error:  # of the user's own code: compared with what it raised then
+            self._end(step, error=error)
+            raise
+        finally:
+            leave(token)
+        if inspect.isawaitable(result):
+            return self._await(step, lambda: result)
+        self._end(step, result)
+        return result
+
+    async def _await(self, step: RecordedStep | None, call: Callable[[], Any]) -> Any:
+        step = step or self._begin()
+        token = enter(Frame(self._run, step.number))
+        try:
+            result = await call()
+        except Exception as error:  # of the user's own code: compared with what it raised then
+            self._end(step, error=error)
+            raise
+        finally:
+            leave(token)
+        self._end(step, result)
+        return result
+
+    def _begin(self) -> RecordedStep:
+        step = self._playback.ask(self._asked)
+        self._playback.dialogue.open(step)
+        return step
+
+    def _end(self, step: RecordedStep, result: object = None, error: BaseException | None = None) -> None:
+        if self._other.pure:
+            compare(self._playback, step, result, error)
+        self._playback.over(step)
+
+
+class Block:
+    """The step of a `with run.step(…)`, whose body runs again; it may leave `output` as it was recorded."""
+
+    replayed = True
+
+    def __init__(self, playback: Playback, run: Run, asked: Question) -> None:
+        self._playback, self._run, self._asked = playback, run, asked
+        self._step: RecordedStep | None = None
+        self._error: BaseException | None = None
+        self.recorded: object = None
+
+    @property
+    def number(self) -> int | None:
+        return None if self._step is None else self._step.number
+
+    def begin(self) -> None:
+        self._step = step = self._playback.ask(self._asked)
+        self._playback.dialogue.open(step)
+        found = outcome(self._playback.run_id, step)
+        self.recorded, self._error = found.value, found.error
+
+    async def abegin(self) -> None:
+        self.begin()
+
+    def enter(self, *, served: bool) -> Token[Frame | None]:  # noqa: ARG002 a block is run again
+        return enter(Frame(self._run, self.number))
+
+    def finish(self, output: object) -> None:
+        step = self._step
+        assert step is not None
+        if self._error is not None:
+            self._playback.over(step)
+            raise self._error
+        compare(self._playback, step, output, None)
+        self._playback.over(step)
+
+    async def afinish(self, output: object) -> None:
+        self.finish(output)
+
+    def fail(self, error: BaseException, output: object = None) -> None:  # noqa: ARG002 what it raises counts
+        step = self._step
+        assert step is not None
+        if isinstance(error, Exception):
+            compare(self._playback, step, None, error)
+        self._playback.over(step)
+
+    async def afail(self, error: BaseException, output: object = None) -> None:
+        self.fail(error, output)
+
+
+def compare(playback: Playback, step: RecordedStep, result: object, error: BaseException | None) -> None:
+    """See that what was executed again has come to the same. Raises Diverged."""
+    payload = step.payload
+    if error is not None or payload.error is not None:
+        recorded = None if payload.error is None else parse(payload.error)
+        expected = None if not isinstance(recorded, dict) else [recorded.get("type"), recorded.get("message")]
+        actual = None if error is None else [type(error).__qualname__, str(error)]
+        if _alike(expected, actual):
+            return
+        raise playback.dialogue.end(
+            Diverged(Divergence(Kind.OUTCOME, step.number, "$", expected, actual))
+        )
+    try:
+        encoded = encode(result)
+    except EncodingError:
+        return
+    exact = None if payload.output_exact is None else parse(payload.output_exact)
+    plain = parse(payload.output or "null")
+    if canonical(hold(plain, exact)) == canonical(result):
+        return
+    now = view(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
+    difference = first_difference(view(plain, exact), now)
+    raise playback.dialogue.end(Diverged(Divergence(Kind.OUTCOME, step.number, *difference)))
+
+
+def _alike(expected: list[Any] | None, actual: list[Any] | None) -> bool:
+    """Whether two errors are of the same class, by its last name, and say the same."""
+    if expected is None or actual is None:
+        return expected is actual
+    return (str(expected[0]).rpartition(".")[2], expected[1]) == (str(actual[0]).rpartition(".")[2], actual[1])

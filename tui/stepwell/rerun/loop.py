@@ -1,0 +1,113 @@
+"""An event loop that lives by a replay's clock: a timer that is next comes at once, and the clock moves on to it.
+
+So time-outs, sleeps and the order of what runs side by side come out as they were recorded, in no time. While other
+threads are at work, or a descriptor is waited for, it waits as any loop does, and the clock goes by the real time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import thread as pools
+from contextlib import contextmanager
+from typing import Any
+
+from stepwell.rerun.clock import Clock
+
+SLICE = 0.01
+"""Seconds that are waited at a time for what is not the loop's own."""
+_real = time.perf_counter
+
+
+class _Selector(selectors.BaseSelector):
+    """Waits as the loop's clock does."""
+
+    def __init__(self, clock: Clock, stuck: Callable[[], None]) -> None:
+        self._real = selectors.DefaultSelector()
+        self._clock = clock
+        self._stuck = stuck
+        self.outside = 0
+        """How much work is under way in threads of a pool."""
+
+    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+        return self._real.register(fileobj, events, data)
+
+    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
+        return self._real.unregister(fileobj)
+
+    def modify(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+        return self._real.modify(fileobj, events, data)
+
+    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
+        return self._real.get_map()
+
+    def close(self) -> None:
+        self._real.close()
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = self._real.select(0)
+        if ready or timeout == 0:
+            return ready
+        if self._waits_for_others():
+            began = _real()
+            ready = self._real.select(SLICE if timeout is None else min(timeout, SLICE))
+            self._clock.sleep(_real() - began)
+            return ready
+        if timeout is None:  # nothing but another thread or a signal can wake it
+            self._stuck()
+            return self._real.select(SLICE)
+        self._clock.sleep(max(timeout, 1e-6))
+        return []
+
+    def _waits_for_others(self) -> bool:
+        if self.outside or len(self._real.get_map()) > 1:  # one is the loop's own
+            return True
+        aside = {threading.current_thread(), threading.main_thread(), *pools._threads_queues}
+        return any(not thread.daemon for thread in set(threading.enumerate()) - aside)
+
+
+class ReplayLoop(asyncio.SelectorEventLoop):
+    """`stuck` is called when nothing that the loop knows of will ever happen."""
+
+    def __init__(self, clock: Clock, stuck: Callable[[], None] = lambda: None) -> None:
+        self.clock = clock
+        self._selector_of_replay = _Selector(clock, stuck)
+        super().__init__(self._selector_of_replay)
+
+    def time(self) -> float:
+        return self.clock.seconds()
+
+    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]  # typeshed spells it with type variables
+        future = super().run_in_executor(executor, func, *args)
+        selector = self._selector_of_replay
+        selector.outside += 1
+
+        def done(_: object) -> None:
+            selector.outside -= 1
+
+        future.add_done_callback(done)
+        return future
+
+
+@contextmanager
+def installed(clock: Clock, stuck: Callable[[], None]) -> Iterator[None]:
+    """As long as this lasts, event loops that are made live by the clock."""
+
+    class Policy(asyncio.DefaultEventLoopPolicy):
+        def new_event_loop(self) -> asyncio.AbstractEventLoop:
+            return ReplayLoop(clock, stuck)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        before = asyncio.get_event_loop_policy()
+        asyncio.set_event_loop_policy(Policy())
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            asyncio.set_event_loop_policy(before)

@@ -1,0 +1,165 @@
+"""A recorded run that answers an agent's own code: the book behind the `Run` that a replay hands out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from stepwell.core.divergence import Divergence, Kind
+from stepwell.core.forms import AWAITABLE
+from stepwell.core.identity import Key, Question
+from stepwell.core.recorded import RecordedStep
+from stepwell.core.recording import storable
+from stepwell.core.steps import STATE_UPDATE
+from stepwell.core.streamed import Streamed
+from stepwell.core.world import MISSING
+from stepwell.recorder.calls import in_loop, question
+from stepwell.recorder.context import parent_in
+from stepwell.recorder.describe import shape_of, undecorated
+from stepwell.rerun.answers import Outcome, outcome
+from stepwell.rerun.chance import Chance
+from stepwell.rerun.clock import Clock, microseconds
+from stepwell.rerun.dialogue import Dialogue
+from stepwell.rerun.executing import Block, Execution, Instead
+from stepwell.rerun.stops import Diverged
+from stepwell.rerun.streams import AsyncStream, Reader, hand_out
+
+if TYPE_CHECKING:
+    from stepwell.recorder.run import Run
+
+CANCEL_SECONDS = 1.0
+"""So long after the recorded end a task that was cancelled then waits for it."""
+
+
+class Playback:
+    """Answers the steps of one recorded run. Usable from any thread and task."""
+
+    def __init__(
+        self,
+        dialogue: Dialogue,
+        clock: Clock,
+        chance: Chance,
+        instead: Instead = Instead(),  # noqa: B008 it is a constant
+        connection: Callable[[], Any] | None = None,
+    ) -> None:
+        self.dialogue = dialogue
+        self._clock, self._chance, self._instead, self._connection = clock, chance, instead, connection
+        self.given: object = MISSING
+        """What `Run.result` was given last."""
+
+    @property
+    def run_id(self) -> UUID:
+        return self.dialogue.run.head.run_id
+
+    @property
+    def ended(self) -> bool:
+        """Whoever replays it says how it ends."""
+        return True
+
+    def call(
+        self, run: Run, kind: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        fn, args, kwargs = undecorated(fn, args, kwargs)
+        shape = shape_of(fn)
+        name, given, _ = question(run, kind, shape, args, kwargs)
+        asked = self._question(run, kind, name, given)
+        if (other := self._instead.of(name, fn)) is not None:
+            return Execution(self, run, asked, other).start(args, kwargs)
+        if shape.is_async_generator:
+            return AsyncStream(lambda: self._begun(asked))
+        if shape.is_async or (shape.wraps_async and in_loop()):
+            return self._answer(asked, lambda: fn(*args, **kwargs))
+        step = self.ask(asked)
+        found = outcome(self.run_id, step)
+        if step.form == AWAITABLE:
+            return self._wait_for(step, found)
+        if isinstance(found.value, Streamed):
+            return hand_out(step.form, self._reader(step, found), lambda: fn(*args, **kwargs))
+        return self._give(step, found)
+
+    def block(self, run: Run, kind: str, name: str | None, given: object, seed: int | None) -> Block:  # noqa: ARG002 a seed is no part of what is asked
+        return Block(self, run, self._question(run, kind, name, given))
+
+    def state(self, run: Run, value: object, shared: bool) -> None:
+        self.over(self.ask(self._question(run, STATE_UPDATE, "shared" if shared else None, value)))
+
+    async def astate(self, run: Run, value: object, shared: bool) -> None:
+        self.state(run, value, shared)
+
+    def connection(self, given: object) -> Any:
+        return given if self._connection is None else self._connection()
+
+    def result(self, value: object) -> None:
+        self.given = value
+
+    def drew(self, given: bytes) -> None:
+        """That is for a recording."""
+
+    def finish(self, error: BaseException | None) -> None:
+        """Whoever replays it says how it ends."""
+
+    async def afinish(self, error: BaseException | None) -> None:
+        """Whoever replays it says how it ends."""
+
+    def keep(self, why: str) -> None:
+        """That is for a recording."""
+
+    def ask(self, asked: Question) -> RecordedStep:
+        """The step that is asked for. Raises Stop."""
+        step = self.dialogue.ask(asked)
+        self._clock.move_to(microseconds(step.started))
+        return step
+
+    def over(self, step: RecordedStep) -> None:
+        """The agent gets what the step gave."""
+        self._clock.move_to(microseconds(step.finished))
+        self._chance.after(step)
+        self.dialogue.answered(step)
+
+    def _question(self, run: Run, kind: str, name: str | None, value: object) -> Question:
+        key = Key(kind, None if name is None else storable(name), run.agent_name, parent_in(self.run_id))
+        return Question(key, value)
+
+    async def _answer(self, asked: Question, call: Callable[[], Any]) -> Any:
+        step = self.ask(asked)
+        found = outcome(self.run_id, step)
+        if isinstance(found.value, Streamed):
+            return hand_out(step.form, self._reader(step, found), call)
+        return await self._wait_for(step, found)
+
+    async def _wait_for(self, step: RecordedStep, found: Outcome) -> Any:
+        """The answer when it came. Where the task was cancelled instead, that is waited for."""
+        finished = microseconds(step.finished)
+        await self._clock.until(finished)
+        if isinstance(found.error, asyncio.CancelledError) and finished is not None:
+            await self._clock.until(finished + round(CANCEL_SECONDS * 1_000_000))
+        return self._give(step, found)
+
+    def _give(self, step: RecordedStep, found: Outcome) -> Any:
+        self._say(step, found)
+        self.over(step)
+        if found.error is not None:
+            raise found.error
+        return found.value
+
+    def _begun(self, asked: Question) -> Reader:
+        step = self.ask(asked)
+        return self._reader(step, outcome(self.run_id, step))
+
+    def _reader(self, step: RecordedStep, found: Outcome) -> Reader:
+        self._say(step, found)
+        streamed = found.value if isinstance(found.value, Streamed) else Streamed([], "failed")
+
+        def too_far(count: int) -> BaseException:
+            what = f"closed after {count} chunks"
+            return self.dialogue.end(
+                Diverged(Divergence(Kind.OUTCOME, step.number, f"$.chunks[{count}]", what, "read on"))
+            )
+
+        return Reader(streamed, found.error, lambda: self.over(step), too_far)
+
+    def _say(self, step: RecordedStep, found: Outcome) -> None:
+        for path in found.redacted:
+            self.dialogue.note(f"step {step.number} gave what was redacted: {path}")

@@ -1,0 +1,158 @@
+"""Replaying in this process: the agent's code is called with a `Run` that answers from the recording."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
+from typing import Any
+from uuid import UUID
+
+from stepwell.core.codec import canonical, encode, hold, parse, view
+from stepwell.core.divergence import Divergence, Kind, first_difference
+from stepwell.core.identity import Identities
+from stepwell.core.recorded import RecordedRun
+from stepwell.core.world import MISSING
+from stepwell.errors import EncodingError
+from stepwell.recorder.failures import type_of
+from stepwell.recorder.run import Options, Run
+from stepwell.replay.recorded import load
+from stepwell.rerun import loop
+from stepwell.rerun.chance import Chance
+from stepwell.rerun.clock import Clock, microseconds
+from stepwell.rerun.dialogue import Dialogue
+from stepwell.rerun.executing import Instead
+from stepwell.rerun.playback import Playback
+from stepwell.rerun.report import Report
+from stepwell.rerun.stops import Diverged, Reached, Refused, Stop
+from stepwell.store.connect import resolve
+
+Agent = Callable[[Run], Any]
+"""Takes the run; returns what it has come to, or something to be awaited for that."""
+
+
+def replay(
+    run_id: UUID | str,
+    agent: Agent,
+    to: int | None = None,
+    *,
+    dsn: str | None = None,
+    pure: Collection[str] = (),
+    stand_ins: Mapping[str, Callable[..., Any]] | None = None,
+) -> Report:
+    """Call `agent` with the run as it was recorded. Raises Diverged where it does otherwise.
+
+    The agent gets the same `run` as when it was recorded: models and tools answer from the recording, at most to step
+    `to`; the clock, `random` and `uuid4` are the recorded ones. `run_id` may be the beginning of an id, `@failed` or
+    `@last`, `dsn` as for a Recorder. Tools named in `pure` are executed again and compared, those in `stand_ins`
+    replaced. Raises Refused where the recording has no answer that can be handed out, NotFoundError and UsageError
+    where there is no such run.
+    """
+    recorded = load(resolve(dsn), str(run_id))
+    report = play(recorded, agent, to, Instead(pure, stand_ins or {}))
+    if report.divergence is not None:
+        raise Diverged(report.divergence)
+    return report
+
+
+def play(
+    recorded: RecordedRun,
+    agent: Agent,
+    to: int | None = None,
+    instead: Instead = Instead(),  # noqa: B008 it is a constant
+    identities: Identities | None = None,
+) -> Report:
+    """Call the agent and say what came of it. Raises Refused."""
+    dialogue = Dialogue(recorded, identities, to)
+    clock = Clock(microseconds(_begin(recorded)) or 0)
+    chance = Chance(recorded)
+    playback = Playback(dialogue, clock, chance, instead)
+    run = Run(playback, Options(run_seed=recorded.seed, run_name=recorded.head.name))
+
+    def stuck() -> None:
+        dialogue.end(Reached("nothing is left that the agent waits for"))
+
+    with ExitStack() as stack:
+        stack.enter_context(clock.installed())
+        stack.enter_context(chance.installed())
+        stack.enter_context(loop.installed(clock, stuck))
+        result, error = _call(agent, run, dialogue)
+    if chance.missing:
+        dialogue.note("uuid was drawn from more often than was recorded")
+    if dialogue.stop is None:
+        _compare_end(dialogue, playback, result, error)
+    return _report(dialogue, result)
+
+
+def _begin(recorded: RecordedRun) -> Any:
+    first = recorded.steps[0].started if recorded.steps else None
+    return recorded.head.started or first
+
+
+def _call(agent: Agent, run: Run, dialogue: Dialogue) -> tuple[object, BaseException | None]:
+    """What the agent returned and raised, as far as a stop did not end it."""
+    try:
+        with run:
+            result = agent(run)
+            if inspect.isawaitable(result):
+                result = asyncio.run(_wait(result))
+    except Stop:
+        return None, None
+    except BaseException as error:  # whatever ends the agent is compared with what ended it then
+        return None, error
+    return result, None
+
+
+async def _wait(result: Any) -> Any:
+    return await result
+
+
+def _compare_end(dialogue: Dialogue, playback: Playback, result: object, error: BaseException | None) -> None:
+    recorded = dialogue.run
+    found = dialogue.left() if recorded.complete else None
+    found = found or _other_end(recorded, error)
+    if found is None and error is None and recorded.result is not None:
+        found = _other_result(recorded, result if playback.given is MISSING else playback.given)
+    if found is not None:
+        dialogue.end(Diverged(found))
+
+
+def _other_end(recorded: RecordedRun, error: BaseException | None) -> Divergence | None:
+    if not recorded.complete:
+        return None
+    expected = recorded.head.error
+    actual = None if error is None else f"{type_of(error)}: {error}".removesuffix(": ")
+    if (expected is None and recorded.head.status == "ok") == (actual is None):
+        if expected is None or actual is None or expected == actual:
+            return None
+    return Divergence(Kind.RESULT, None, "$", expected or "an end without an error", actual or "an end without an error")
+
+
+def _other_result(recorded: RecordedRun, result: object) -> Divergence | None:
+    plain = parse(recorded.result or "null")
+    exact = None if recorded.result_exact is None else parse(recorded.result_exact)
+    try:
+        if canonical(hold(plain, exact)) == canonical(result):
+            return None
+        encoded = encode(result)
+    except EncodingError:
+        return None
+    now = view(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
+    return Divergence(Kind.RESULT, None, *first_difference(view(plain, exact), now))
+
+
+def _report(dialogue: Dialogue, result: object) -> Report:
+    stop = dialogue.stop
+    if isinstance(stop, Refused):
+        raise stop
+    return Report(
+        dialogue.run,
+        len(dialogue.places),
+        dialogue.last,
+        dialogue.places.get(dialogue.last or 0),
+        stop.divergence if isinstance(stop, Diverged) else None,
+        str(stop) if isinstance(stop, Reached) else None,
+        result,
+        tuple(dialogue.notes),
+    )

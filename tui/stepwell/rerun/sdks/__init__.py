@@ -1,0 +1,1 @@
+"""How the clients that agents use hand out their answers."""

@@ -1,0 +1,23 @@
+"""Why a replay ends before its agent does. None is an Exception, so that an agent's own `except` cannot swallow it."""
+
+from stepwell.core.divergence import Divergence, sentence
+
+
+class Stop(BaseException):
+    """Base of all."""
+
+
+class Diverged(Stop):
+    """The agent did something other than what was recorded."""
+
+    def __init__(self, divergence: Divergence) -> None:
+        super().__init__(sentence(divergence))
+        self.divergence = divergence
+
+
+class Refused(Stop):
+    """The recording has no answer that could be handed out, or the agent wants what a replay must not do."""
+
+
+class Reached(Stop):
+    """The step that the replay was to go to has been answered, or the recording ends here."""

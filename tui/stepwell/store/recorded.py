@@ -1,0 +1,61 @@
+"""A whole run, read for a replay through the agent's own code."""
+
+from typing import Any
+
+import psycopg
+
+from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.steps import RunHead, Stored
+from stepwell.core.whole import payload
+from stepwell.store.reading import has_runs_table, rows
+
+
+def read_recorded(connection: psycopg.Connection, head: RunHead) -> RecordedRun:
+    """The run with all its steps and all their payloads."""
+    found = rows(connection, "read_recorded_steps", run_id=head.run_id)
+    stored = {row["step_number"]: _stored(row) for row in found}
+    steps = tuple(_step(row, stored) for row in found)
+    if not has_runs_table(connection):
+        return RecordedRun(head, steps)
+    for row in rows(connection, "read_recorded_run", run_id=head.run_id):
+        drawn = row.pop("drawn")
+        return RecordedRun(head, steps, **row, drawn=_texts(drawn))
+    return RecordedRun(head, steps)
+
+
+def _stored(row: dict[str, Any]) -> Stored:
+    return Stored(
+        row["step_number"],
+        row["input"],
+        row["input_exact"],
+        row["input_base"],
+        row["input_keep"],
+        row["input_list"],
+        row["input_removed"],
+    )
+
+
+def _step(row: dict[str, Any], stored: dict[int, Stored]) -> RecordedStep:
+    number = row["step_number"]
+    chain = [stored[number]]
+    while (base := chain[-1].base) is not None and base < chain[-1].number and base in stored:
+        chain.append(stored[base])
+    return RecordedStep(
+        number,
+        row["step_type"],
+        row["name"],
+        row["agent"],
+        row["parent_step"],
+        payload(chain, row["output"], row["output_exact"], row["error"]),
+        row["started_at"],
+        row["finished_at"],
+        row["finished_order"],
+        row["lane"],
+        row["form"],
+        row["random_after"],
+        _texts(row["drawn"]),
+    )
+
+
+def _texts(given: object) -> tuple[str, ...]:
+    return tuple(map(str, given)) if isinstance(given, list) else ()
