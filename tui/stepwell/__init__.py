@@ -19,39 +19,47 @@ if TYPE_CHECKING:
     from stepwell.recorder.keeping import Summary, keep
     from stepwell.recorder.recorder import Recorder
     from stepwell.recorder.run import Run
+    from stepwell.rerun.replaying import replay
+    from stepwell.rerun.stops import Diverged, Refused
 
 __all__ = [
     "DatabaseError",
+    "Diverged",
     "EncodingError",
     "InvalidFileError",
     "NotFoundError",
     "Recorder",
     "RecordingError",
+    "Refused",
     "Run",
     "StepwellError",
     "Summary",
     "UsageError",
     "current_run",
     "keep",
+    "replay",
     "tool",
 ]
 
-# The debugger, which records nothing, starts without loading the recorder.
+# The debugger, which records nothing, starts without loading the recorder, and a recorder without what replays.
 _HOMES = {
-    "Recorder": "recorder",
-    "Run": "run",
-    "Summary": "keeping",
-    "current_run": "context",
-    "keep": "keeping",
-    "tool": "decorator",
+    "Diverged": "rerun.stops",
+    "Recorder": "recorder.recorder",
+    "Refused": "rerun.stops",
+    "Run": "recorder.run",
+    "Summary": "recorder.keeping",
+    "current_run": "recorder.context",
+    "keep": "recorder.keeping",
+    "replay": "rerun.replaying",
+    "tool": "recorder.decorator",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Load the recorder for the first of its names that is asked for."""
+    """Load what a name is of when it is first asked for."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"stepwell.recorder.{_HOMES[name]}"), name)
+    found = globals()[name] = getattr(import_module(f"stepwell.{_HOMES[name]}"), name)
     return found
 
 

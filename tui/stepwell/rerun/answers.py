@@ -38,7 +38,9 @@ def outcome(run_id: UUID, step: RecordedStep) -> Outcome:
     value: object = None
     if payload.output is not None:
         value = _rebuilt(run_id, step, payload.output, payload.output_exact, redacted)
-    error = None if payload.error is None else _error(f"{str(run_id)[:8]}:{step.number}", parse(payload.error))
+    error = (
+        None if payload.error is None else _error(f"{str(run_id)[:8]}:{step.number}", parse(payload.error))
+    )
     return Outcome(value, error, tuple(redacted))
 
 
@@ -53,7 +55,9 @@ def _rebuilt(run_id: UUID, step: RecordedStep, plain: str, exact: str | None, re
         if isinstance(stand_in, Redacted):
             redacted.append(path)
         else:
-            raise Refused(f"{where}:{path} {_why(stand_in)}; let the tool return plain data, or give a stand-in")
+            raise Refused(
+                f"{where}:{path} {_why(stand_in)}; let the tool return plain data, or give a stand-in"
+            )
     return value
 
 
@@ -115,7 +119,9 @@ def _stand_in(name: str, message: str, kind: type[BaseException] | None) -> Base
     short = name.rpartition(".")[2]
     error: BaseException
     try:
-        error = type(short, (RecordedError, *((kind,) if kind else ())), {**words, "__init__": _no_init})(message)
+        error = type(short, (RecordedError, *((kind,) if kind else ())), {**words, "__init__": _no_init})(
+            message
+        )
     except TypeError:  # its class allows no such subclass
         error = type(short, (RecordedError,), words)(message)
     error.add_note(f"a stand-in: {name} was recorded, and cannot be rebuilt here")

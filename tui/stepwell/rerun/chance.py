@@ -55,5 +55,3 @@ class Chance:
         finally:
             vars(uuid)["os"] = real
             random.setstate(before)
-
-

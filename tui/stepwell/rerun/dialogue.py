@@ -6,32 +6,21 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from stepwell.core.divergence import Divergence, sentence
+from stepwell.core.divergence import Divergence
 from stepwell.core.identity import Identities, Question
 from stepwell.core.matching import Matcher
 from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.rerun import Place
 from stepwell.recorder.lanes import Lanes
-from stepwell.rerun.stops import Diverged, Reached, Refused, Stop
+from stepwell.rerun.stops import Diverged, Reached, Stop
 
 QUIET = 1.0
 """Seconds without any question after which nobody is expected to ask for what a replay still waits for."""
 _OWN = str(Path(__file__).parents[1])
 _monotonic = time.monotonic
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line of the agent's code."""
-
-    file: str
-    line: int
-    function: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line} in {self.function}"
 
 
 class Dialogue:

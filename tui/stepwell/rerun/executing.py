@@ -14,7 +14,6 @@ from stepwell.core.identity import Question
 from stepwell.core.recorded import RecordedStep
 from stepwell.errors import EncodingError
 from stepwell.recorder.context import Frame, enter, leave
-from stepwell.rerun.answers import outcome
 from stepwell.rerun.stops import Diverged
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ class Block:
     def begin(self) -> None:
         self._step = step = self._playback.ask(self._asked)
         self._playback.dialogue.open(step)
-        found = outcome(self._playback.run_id, step)
+        found = self._playback.outcome(step)
         self.recorded, self._error = found.value, found.error
 
     async def abegin(self) -> None:
@@ -153,9 +152,7 @@ def compare(playback: Playback, step: RecordedStep, result: object, error: BaseE
         actual = None if error is None else [type(error).__qualname__, str(error)]
         if _alike(expected, actual):
             return
-        raise playback.dialogue.end(
-            Diverged(Divergence(Kind.OUTCOME, step.number, "$", expected, actual))
-        )
+        raise playback.dialogue.end(Diverged(Divergence(Kind.OUTCOME, step.number, "$", expected, actual)))
     try:
         encoded = encode(result)
     except EncodingError:
@@ -173,4 +170,7 @@ def _alike(expected: list[Any] | None, actual: list[Any] | None) -> bool:
     """Whether two errors are of the same class, by its last name, and say the same."""
     if expected is None or actual is None:
         return expected is actual
-    return (str(expected[0]).rpartition(".")[2], expected[1]) == (str(actual[0]).rpartition(".")[2], actual[1])
+    return (str(expected[0]).rpartition(".")[2], expected[1]) == (
+        str(actual[0]).rpartition(".")[2],
+        actual[1],
+    )

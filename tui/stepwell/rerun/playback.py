@@ -23,7 +23,7 @@ from stepwell.rerun.chance import Chance
 from stepwell.rerun.clock import Clock, microseconds
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.executing import Block, Execution, Instead
-from stepwell.rerun.stops import Diverged
+from stepwell.rerun.stops import Diverged, Refused
 from stepwell.rerun.streams import AsyncStream, Reader, hand_out
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Playback:
         if shape.is_async or (shape.wraps_async and in_loop()):
             return self._answer(asked, lambda: fn(*args, **kwargs))
         step = self.ask(asked)
-        found = outcome(self.run_id, step)
+        found = self.outcome(step)
         if step.form == AWAITABLE:
             return self._wait_for(step, found)
         if isinstance(found.value, Streamed):
@@ -112,6 +112,13 @@ class Playback:
         self._clock.move_to(microseconds(step.started))
         return step
 
+    def outcome(self, step: RecordedStep) -> Outcome:
+        """What the step gave. Raises Stop."""
+        try:
+            return outcome(self.run_id, step)
+        except Refused as refused:
+            raise self.dialogue.end(refused) from refused
+
     def over(self, step: RecordedStep) -> None:
         """The agent gets what the step gave."""
         self._clock.move_to(microseconds(step.finished))
@@ -124,7 +131,7 @@ class Playback:
 
     async def _answer(self, asked: Question, call: Callable[[], Any]) -> Any:
         step = self.ask(asked)
-        found = outcome(self.run_id, step)
+        found = self.outcome(step)
         if isinstance(found.value, Streamed):
             return hand_out(step.form, self._reader(step, found), call)
         return await self._wait_for(step, found)
@@ -146,7 +153,7 @@ class Playback:
 
     def _begun(self, asked: Question) -> Reader:
         step = self.ask(asked)
-        return self._reader(step, outcome(self.run_id, step))
+        return self._reader(step, self.outcome(step))
 
     def _reader(self, step: RecordedStep, found: Outcome) -> Reader:
         self._say(step, found)

@@ -13,6 +13,7 @@ from stepwell.core.codec import canonical, encode, hold, parse, view
 from stepwell.core.divergence import Divergence, Kind, first_difference
 from stepwell.core.identity import Identities
 from stepwell.core.recorded import RecordedRun
+from stepwell.core.rerun import Report
 from stepwell.core.world import MISSING
 from stepwell.errors import EncodingError
 from stepwell.recorder.failures import type_of
@@ -24,9 +25,10 @@ from stepwell.rerun.clock import Clock, microseconds
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.playback import Playback
-from stepwell.rerun.report import Report
 from stepwell.rerun.stops import Diverged, Reached, Refused, Stop
 from stepwell.store.connect import resolve
+
+WELL = "an end without an error"
 
 Agent = Callable[[Run], Any]
 """Takes the run; returns what it has come to, or something to be awaited for that."""
@@ -53,6 +55,8 @@ def replay(
     report = play(recorded, agent, to, Instead(pure, stand_ins or {}))
     if report.divergence is not None:
         raise Diverged(report.divergence)
+    if report.refused is not None:
+        raise Refused(report.refused)
     return report
 
 
@@ -63,7 +67,7 @@ def play(
     instead: Instead = Instead(),  # noqa: B008 it is a constant
     identities: Identities | None = None,
 ) -> Report:
-    """Call the agent and say what came of it. Raises Refused."""
+    """Call the agent and say what came of it."""
     dialogue = Dialogue(recorded, identities, to)
     clock = Clock(microseconds(_begin(recorded)) or 0)
     chance = Chance(recorded)
@@ -97,7 +101,8 @@ def _call(agent: Agent, run: Run, dialogue: Dialogue) -> tuple[object, BaseExcep
             result = agent(run)
             if inspect.isawaitable(result):
                 result = asyncio.run(_wait(result))
-    except Stop:
+    except Stop as stop:
+        dialogue.end(stop)
         return None, None
     except BaseException as error:  # whatever ends the agent is compared with what ended it then
         return None, error
@@ -123,10 +128,11 @@ def _other_end(recorded: RecordedRun, error: BaseException | None) -> Divergence
         return None
     expected = recorded.head.error
     actual = None if error is None else f"{type_of(error)}: {error}".removesuffix(": ")
-    if (expected is None and recorded.head.status == "ok") == (actual is None):
-        if expected is None or actual is None or expected == actual:
-            return None
-    return Divergence(Kind.RESULT, None, "$", expected or "an end without an error", actual or "an end without an error")
+    if recorded.head.status == "ok" and actual is None:
+        return None
+    if expected is not None and expected == actual:
+        return None
+    return Divergence(Kind.RESULT, None, "$", expected or WELL, actual or WELL)
 
 
 def _other_result(recorded: RecordedRun, result: object) -> Divergence | None:
@@ -144,15 +150,13 @@ def _other_result(recorded: RecordedRun, result: object) -> Divergence | None:
 
 def _report(dialogue: Dialogue, result: object) -> Report:
     stop = dialogue.stop
-    if isinstance(stop, Refused):
-        raise stop
     return Report(
-        dialogue.run,
         len(dialogue.places),
         dialogue.last,
         dialogue.places.get(dialogue.last or 0),
         stop.divergence if isinstance(stop, Diverged) else None,
         str(stop) if isinstance(stop, Reached) else None,
-        result,
+        str(stop) if isinstance(stop, Refused) else None,
+        result if stop is None else MISSING,
         tuple(dialogue.notes),
     )

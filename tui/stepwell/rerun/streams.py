@@ -127,5 +127,3 @@ def hand_out(form: str | None, reader: Reader, call: Callable[[], Any]) -> Any:
     if how in (MANAGER, ASYNC_MANAGER):
         return stainless.manager(kind, call, plain, reader.close) or plain
     return stainless.stream(kind, plain, reader.close) or plain
-
-

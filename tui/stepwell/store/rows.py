@@ -114,5 +114,20 @@ START_KINDS: tuple[Kind, ...] = (
     TEXT,
     TEXT,
 )
-FINISH_KINDS: tuple[Kind, ...] = (ID, INT8, TEXT, TEXT, TEXT, MOMENT, INT8, INT8, TEXT, INT8, TEXT, TEXT, TEXT, TEXT)
+FINISH_KINDS: tuple[Kind, ...] = (
+    ID,
+    INT8,
+    TEXT,
+    TEXT,
+    TEXT,
+    MOMENT,
+    INT8,
+    INT8,
+    TEXT,
+    INT8,
+    TEXT,
+    TEXT,
+    TEXT,
+    TEXT,
+)
 """How their columns are sent."""

@@ -1,0 +1,125 @@
+"""What an agent does otherwise is found at the step and the path at which it does; what makes no difference is not."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from stepwell import Run
+from stepwell.core.divergence import Divergence, Kind
+from stepwell.core.recorded import RecordedRun
+from stepwell.rerun.replaying import play
+from tests.rerun.agents import fetch, model, search
+
+Record = Callable[[Any], RecordedRun]
+
+
+class Agent:
+    """Three model calls with a tool call each; what is `changed` is done otherwise."""
+
+    def __init__(self, changed: str = "") -> None:
+        self.changed = changed
+
+    def __call__(self, run: Run) -> str:
+        changed, messages = self.changed, ["hello" if self.changed != "prompt" else "hallo"]
+        if changed == "early return":
+            run.llm(model, messages, seed=0)
+            return run.result("early")
+        if changed == "extra first":
+            run.tool(search, "extra")
+        for turn in range(3):
+            if changed == "swallows" and turn == 1:
+                try:
+                    run.llm(model, [*messages, "more"])
+                except Exception:
+                    messages.append("swallowed")
+            reply = run.llm(model, list(messages), seed=turn)
+            messages.append(reply["text"])
+            if changed == "dropped" and turn == 1:
+                continue
+            query = f"piece {turn} {random.random()}"
+            if changed == "other tool" and turn == 1:
+                run.tool(look_up, query)
+                continue
+            limit = 4 if changed == "limit" and turn == 2 else 3
+            messages += run.tool(search, query, limit=limit)
+            if changed == "extra" and turn == 2:
+                run.tool(search, "extra")
+            state = {"turn": turn, "seen": {"last": messages[-1] if changed != "state" else "nothing"}}
+            run.state(state)
+        if changed == "raises":
+            raise ValueError("at the end")
+        return run.result("done" if changed != "result" else "over")
+
+
+def look_up(query: str) -> list[str]:
+    return [query]
+
+
+def diverge(recorded: RecordedRun, agent: Any) -> Divergence:
+    report = play(recorded, agent)
+    assert report.divergence is not None
+    return report.divergence
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind", "step", "path"),
+    [
+        ("prompt", Kind.INPUT, 1, "$.messages[0]"),
+        ("extra first", Kind.NOT_RECORDED, 1, "$"),
+        ("limit", Kind.INPUT, 8, "$.limit"),
+        ("dropped", Kind.NOT_RECORDED, 5, "$"),
+        ("other tool", Kind.NOT_RECORDED, 5, "$"),
+        ("extra", Kind.NOT_RECORDED, 9, "$"),
+        ("early return", Kind.NEVER_ASKED, 2, "$"),
+        ("swallows", Kind.INPUT, 4, "$.messages[5]"),
+        ("state", Kind.INPUT, 3, "$.seen.last"),
+        ("raises", Kind.RESULT, None, "$"),
+        ("result", Kind.RESULT, None, "$"),
+    ],
+)
+def test_a_change_is_found_where_it_is(
+    changed: str, kind: Kind, step: int | None, path: str, record: Record
+) -> None:
+    recorded = record(Agent())
+    found = diverge(recorded, Agent(changed))
+    assert (found.kind, found.step, found.path) == (kind, step, path)
+    assert play(recorded, Agent()).divergence is None
+
+
+def test_parallel_calls_may_come_in_any_order(record: Record) -> None:
+    async def agent(run: Run) -> list[str]:
+        names = list("abcdef")
+        random.Random(time.perf_counter_ns() if shuffled else 1).shuffle(names)
+        tasks = {name: asyncio.ensure_future(run.tool(fetch, name)) for name in names}
+        return run.result([await tasks[name] for name in sorted(names)])
+
+    shuffled = False
+    recorded = record(agent)
+    shuffled = True
+    for _ in range(20):
+        assert play(recorded, agent).divergence is None
+
+
+def test_a_task_that_does_one_thing_after_the_other_has_to_do_it_in_that_order(record: Record) -> None:
+    async def agent(run: Run) -> None:
+        first, second = ("a", "b") if not swapped else ("b", "a")
+        await run.tool(fetch, first)
+        await run.tool(fetch, second)
+
+    swapped = False
+    recorded = record(agent)
+    swapped = True
+    found = diverge(recorded, agent)
+    assert (found.kind, found.step, found.actual) == (Kind.ORDER, 1, "tool_call fetch")
+
+
+def test_an_agent_that_goes_on_after_the_recording_has_ended_is_told(record: Record) -> None:
+    recorded = record(lambda run: run.tool(search, "a"))
+    found = diverge(recorded, lambda run: [run.tool(search, "a"), run.tool(search, "a")])
+    assert (found.kind, found.step, found.actual) == (Kind.NOT_RECORDED, None, "tool_call search")
