@@ -1,9 +1,8 @@
 """The state of Python's `random`, as JSON."""
 
+import struct
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from struct import error as StructError
-from struct import pack, unpack
 from typing import Any
 
 VERSION = 3
@@ -21,7 +20,7 @@ def to_json(state: State) -> dict[str, object] | None:
     *numbers, index = state[1]
     gauss = None if state[2] is None else state[2].hex()
     return {
-        "numbers": b64encode(pack(f"<{_WORDS}I", *numbers)).decode("ascii"),
+        "numbers": b64encode(struct.pack(f"<{_WORDS}I", *numbers)).decode("ascii"),
         "index": index,
         "gauss": gauss,
     }
@@ -35,7 +34,7 @@ def from_json(made: object) -> State | None:
     if not isinstance(numbers, str) or type(index) is not int or not 0 <= index <= _WORDS:
         return None
     try:
-        words = unpack(f"<{_WORDS}I", b64decode(numbers, validate=True))
+        words = struct.unpack(f"<{_WORDS}I", b64decode(numbers, validate=True))
         return VERSION, (*words, index), None if gauss is None else float.fromhex(gauss)
-    except (ValueError, TypeError, OverflowError, StructError):  # edited by hand
+    except (ValueError, TypeError, OverflowError, struct.error):  # edited by hand
         return None

@@ -1,8 +1,8 @@
 """What a run draws of chance, so that a replay can draw the same: the state of `random`, and what `uuid` gives.
 
-`uuid` takes its bytes from its module's `os`. From the first recorder of a process on that is one that passes everything
-on and notes what it gave to the run that asked. What a recorded call draws is no part of it, for a replay does not make
-the call.
+`uuid` takes its bytes from its module's `os`. From the first recorder of a process on, that is one that passes
+everything on and notes what it gave to the run that asked. What a recorded call draws is not noted, for a replay does
+not make the call.
 """
 
 import os
