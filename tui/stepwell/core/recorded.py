@@ -28,6 +28,14 @@ class RecordedStep:
     """What `random` stood at afterwards (`core.chance`), as JSON text; None where the call drew nothing."""
     drawn: tuple[str, ...] = ()
     """What `uuid` drew since the step before of the same lane, in hexadecimal digits."""
+    seed: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    finish_reason: str | None = None
+    finished_before: int | None = None
+    """How many steps had finished when it began."""
+    started_before: int | None = None
+    """How many had begun when it finished."""
 
     @property
     def in_doubt(self) -> bool:

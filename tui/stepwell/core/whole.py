@@ -1,6 +1,6 @@
 """Long prompts put together again, from the row of a step and those that it is a difference to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,6 +20,14 @@ class Whole(NamedTuple):
 
 class _DoesNotFitError(Exception):
     """A difference cannot be one to its base; the text says why."""
+
+
+def with_bases(own: Stored, rows: Mapping[int, Stored]) -> list[Stored]:
+    """A row, then the base of each one before, as far as they are among `rows`, by their numbers."""
+    chain = [own]
+    while (base := chain[-1].base) is not None and base < chain[-1].number and base in rows:
+        chain.append(rows[base])
+    return chain
 
 
 def put_together(chain: Sequence[Stored]) -> Whole:

@@ -6,7 +6,7 @@ import psycopg
 
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.steps import RunHead, Stored
-from stepwell.core.whole import payload
+from stepwell.core.whole import payload, with_bases
 from stepwell.store.reading import has_runs_table, rows
 
 
@@ -37,9 +37,7 @@ def _stored(row: dict[str, Any]) -> Stored:
 
 def _step(row: dict[str, Any], stored: dict[int, Stored]) -> RecordedStep:
     number = row["step_number"]
-    chain = [stored[number]]
-    while (base := chain[-1].base) is not None and base < chain[-1].number and base in stored:
-        chain.append(stored[base])
+    chain = with_bases(stored[number], stored)
     return RecordedStep(
         number,
         row["step_type"],
@@ -54,6 +52,12 @@ def _step(row: dict[str, Any], stored: dict[int, Stored]) -> RecordedStep:
         row["form"],
         row["random_after"],
         _texts(row["drawn"]),
+        row["seed"],
+        row["tokens_in"],
+        row["tokens_out"],
+        row["finish_reason"],
+        row["finished_before"],
+        row["started_before"],
     )
 
 
