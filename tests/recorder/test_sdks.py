@@ -1,10 +1,7 @@
 """The clients that agents really use, against a server that speaks their protocols."""
 
 import asyncio
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from uuid import UUID
 
@@ -16,131 +13,20 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from stepwell import Recorder
 from stepwell.core.streamed import Streamed
-
-CHAT = {
-    "id": "c1",
-    "object": "chat.completion",
-    "created": 1,
-    "model": "gpt-x",
-    "choices": [
-        {
-            "index": 0,
-            "finish_reason": "stop",
-            "message": {"role": "assistant", "content": "Hello"},
-            "logprobs": None,
-        }
-    ],
-    "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11},
-    "vendor_field": {"kept": True},
-}
-MESSAGE = {
-    "id": "m1",
-    "type": "message",
-    "role": "assistant",
-    "model": "claude-x",
-    "content": [{"type": "text", "text": "Hello"}],
-    "stop_reason": "end_turn",
-    "stop_sequence": None,
-    "usage": {"input_tokens": 9, "output_tokens": 2, "cache_read_input_tokens": 100},
-}
-RESPONSE = {
-    "id": "r1",
-    "object": "response",
-    "created_at": 1.0,
-    "status": "completed",
-    "model": "gpt-x",
-    "output": [],
-    "parallel_tool_calls": True,
-    "tool_choice": "auto",
-    "tools": [],
-    "usage": {
-        "input_tokens": 9,
-        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens": 2,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": 11,
-    },
-}
-
-
-def chat_chunks() -> Iterator[dict[str, Any]]:
-    base = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-x"}
-    for word in ("Hel", "lo"):
-        yield {**base, "choices": [{"index": 0, "delta": {"content": word}, "finish_reason": None}]}
-    yield {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
-    yield {**base, "choices": [], "usage": CHAT["usage"]}
-
-
-def message_events() -> Iterator[dict[str, Any]]:
-    start = {**MESSAGE, "content": [], "stop_reason": None, "usage": {"input_tokens": 9, "output_tokens": 1}}
-    yield {"type": "message_start", "message": start}
-    yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
-    for word in ("Hel", "lo"):
-        yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": word}}
-    yield {"type": "content_block_stop", "index": 0}
-    yield {
-        "type": "message_delta",
-        "delta": {"stop_reason": "end_turn", "stop_sequence": None},
-        "usage": {"output_tokens": 2},
-    }
-    yield {"type": "message_stop"}
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Answers as both providers do; fails as often as the server is told to."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        failures: list[int] = self.server.failures  # type: ignore[attr-defined]  # set by the fixture
-        if failures:
-            self.answer(failures.pop(0), b'{"error": {"message": "overloaded"}}', "application/json")
-        elif asked.get("stream"):
-            events = chat_chunks() if "chat" in self.path else message_events()
-            lines = [
-                f"event: {e['type']}\ndata: {json.dumps(e)}\n\n"
-                if "type" in e
-                else f"data: {json.dumps(e)}\n\n"
-                for e in events
-            ]
-            if "chat" in self.path:
-                lines.append("data: [DONE]\n\n")
-            self.answer(200, "".join(lines).encode(), "text/event-stream")
-        else:
-            reply = CHAT if "chat" in self.path else RESPONSE if "responses" in self.path else MESSAGE
-            self.answer(200, json.dumps(reply).encode(), "application/json")
-
-    def answer(self, status: int, body: bytes, kind: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("retry-after-ms", "1")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
+from tests.sdk_server import ASKED, ASKED_CLAUDE, Provider, message_events, serving
 
 
 @pytest.fixture
-def provider() -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    server.failures = []  # type: ignore[attr-defined]  # read by the handler
-    threading.Thread(target=server.serve_forever, args=(0.01,)).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+def provider() -> Iterator[Provider]:
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture
-def url(provider: ThreadingHTTPServer) -> str:
-    return f"http://127.0.0.1:{provider.server_port}"
+def url(provider: Provider) -> str:
+    return provider.url
 
 
-ASKED: Any = {"model": "gpt-x", "messages": [{"role": "user", "content": "Hi"}]}
-ASKED_CLAUDE: Any = {**ASKED, "model": "claude-x", "max_tokens": 9}
 USAGE = (9, 2)
 
 

@@ -124,13 +124,13 @@ def _hand_out(step: Step, result: Any) -> Any:
 async def _hand_out_async(step: Step, result: Any) -> Any:
     if not _is_value(result):
         if _has(result, "__anext__"):
-            step.form = form(ASYNC_STREAM, result)
+            step.form = form(ASYNC_STREAM, result, step.form)
             return RecordedAsyncStream(result, Tape(step))
         if _has(result, "__next__"):
-            step.form = form(STREAM, result)
+            step.form = form(STREAM, result, step.form)
             return RecordedStream(result, Tape(step))
         if step.kind == LLM_CALL and _has(result, "__aenter__", "__aexit__"):
-            step.form = form(ASYNC_MANAGER, result)
+            step.form = form(ASYNC_MANAGER, result, step.form)
             return RecordedAsyncManager(result, Tape(step))
     await step.afinish(result)
     return result

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from stepwell.core.divergence import Divergence, Kind
-from stepwell.core.forms import AWAITABLE
+from stepwell.core.forms import is_awaited
 from stepwell.core.identity import Key, Question
 from stepwell.core.recorded import RecordedStep
 from stepwell.core.recording import storable
@@ -24,7 +25,7 @@ from stepwell.rerun.clock import Clock, microseconds
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.executing import Block, Execution, Instead
 from stepwell.rerun.stops import Diverged, Refused
-from stepwell.rerun.streams import AsyncStream, Reader, hand_out
+from stepwell.rerun.streams import AsyncStream, Reader, Ways, hand_out
 
 if TYPE_CHECKING:
     from stepwell.recorder.run import Run
@@ -70,13 +71,13 @@ class Playback:
         if shape.is_async_generator:
             return AsyncStream(lambda: self._begun(asked))
         if shape.is_async or (shape.wraps_async and in_loop()):
-            return self._answer(asked, lambda: fn(*args, **kwargs))
+            return self._answer(asked, partial(fn, *args, **kwargs))
         step = self.ask(asked)
         found = self.outcome(step)
-        if step.form == AWAITABLE:
-            return self._wait_for(step, found)
+        if is_awaited(step.form):
+            return self._wait_for(step, found, partial(fn, *args, **kwargs))
         if isinstance(found.value, Streamed):
-            return hand_out(step.form, self._reader(step, found), lambda: fn(*args, **kwargs))
+            return hand_out(step.form, self._reader(step, found), partial(fn, *args, **kwargs))
         return self._give(step, found)
 
     def block(self, run: Run, kind: str, name: str | None, given: object, seed: int | None) -> Block:  # noqa: ARG002 a seed is no part of what is asked
@@ -129,20 +130,23 @@ class Playback:
         key = Key(kind, None if name is None else storable(name), run.agent_name, parent_in(self.run_id))
         return Question(key, value)
 
-    async def _answer(self, asked: Question, call: Callable[[], Any]) -> Any:
+    async def _answer(self, asked: Question, call: partial[Any]) -> Any:
         step = self.ask(asked)
-        found = self.outcome(step)
+        return await self._wait_for(step, self.outcome(step), call)
+
+    async def _wait_for(self, step: RecordedStep, found: Outcome, call: partial[Any]) -> Any:
+        """The answer when it came."""
         if isinstance(found.value, Streamed):
             return hand_out(step.form, self._reader(step, found), call)
-        return await self._wait_for(step, found)
+        await self._until_over(step, found)
+        return self._give(step, found)
 
-    async def _wait_for(self, step: RecordedStep, found: Outcome) -> Any:
-        """The answer when it came. Where the task was cancelled instead, that is waited for."""
+    async def _until_over(self, step: RecordedStep, found: Outcome) -> None:
+        """Wait for the end of the step. Where the task was cancelled then, that is waited for."""
         finished = microseconds(step.finished)
         await self._clock.until(finished)
         if isinstance(found.error, asyncio.CancelledError) and finished is not None:
             await self._clock.until(finished + round(CANCEL_SECONDS * 1_000_000))
-        return self._give(step, found)
 
     def _give(self, step: RecordedStep, found: Outcome) -> Any:
         self._say(step, found)
@@ -165,7 +169,12 @@ class Playback:
                 Diverged(Divergence(Kind.OUTCOME, step.number, f"$.chunks[{count}]", what, "read on"))
             )
 
-        return Reader(streamed, found.error, lambda: self.over(step), too_far)
+        def refuse(what: str) -> BaseException:
+            where = f"{str(self.run_id)[:8]}:{step.number}"
+            return self.dialogue.end(Refused(f"{where}: {what} is asked for, which was not recorded"))
+
+        ways = Ways(lambda: self.over(step), too_far, refuse, lambda: self._until_over(step, found))
+        return Reader(streamed, found.error, ways)
 
     def _say(self, step: RecordedStep, found: Outcome) -> None:
         for path in found.redacted:
