@@ -21,7 +21,7 @@ PATIENCE = 1000
 MICROSECONDS = 1000
 """By so much it moves with each reading after these."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_YIELD = time.sleep
+_SLEEP, _MONOTONIC = time.sleep, time.monotonic
 
 
 class Clock:
@@ -33,27 +33,41 @@ class Clock:
         self._readings = 0
         self._lock = threading.Lock()
         self._base = time.monotonic()
+        self._travel: time_machine.travel | None = None
         self._traveller: time_machine.Traveller | None = None
+        self.live = False
+        """Whether it goes by itself: see `go_live`."""
+        self._live_since = 0.0
+
+    def go_live(self) -> None:
+        """From now on it shows the real time, and whoever sleeps waits."""
+        with self._lock:
+            self._live_since = _MONOTONIC()
+            self.live = True
+            self._stop_travelling()
 
     def move_to(self, when: int | None) -> None:
         """A step has begun or ended. The clock never goes back."""
         with self._lock:
             self._readings = 0
-            if when is not None and when > self.now:
+            if when is not None and when > self.now and not self.live:
                 self._move(when - self.now)
 
     def sleep(self, seconds: float) -> None:
         """In place of `time.sleep`: the clock moves on, and nobody waits."""
         if seconds < 0:
             raise ValueError("sleep length must be non-negative")
+        if self.live:
+            _SLEEP(seconds)
+            return
         with self._lock:
             self._readings = 0
             self._move(round(seconds * 1_000_000))
-        _YIELD(0)
+        _SLEEP(0)
 
     async def until(self, when: int | None) -> None:
         """Wait until it is that late, in an event loop that lives by this clock; another does not wait."""
-        seconds = 0.0 if when is None else max(0, when - self.now) / 1e6
+        seconds = 0.0 if when is None or self.live else max(0, when - self.now) / 1e6
         await asyncio.sleep(seconds if getattr(asyncio.get_running_loop(), "clock", None) is self else 0)
 
     def monotonic(self) -> float:
@@ -69,13 +83,14 @@ class Clock:
         return self._since_ns() / 1e9
 
     def _since_ns(self) -> int:
-        return round(self._base * 1e9) + (self.now - self._started) * 1000
+        beyond = _MONOTONIC() - self._live_since if self.live else 0.0
+        return round((self._base + beyond) * 1e9) + (self.now - self._started) * 1000
 
     def _read(self) -> int:
         """Count a reading. Returns 0."""
         with self._lock:
             self._readings += 1
-            if self._readings > PATIENCE:
+            if self._readings > PATIENCE and not self.live:
                 self._move(MICROSECONDS)
         return 0
 
@@ -83,6 +98,11 @@ class Clock:
         self.now += microseconds
         if self._traveller is not None:
             self._traveller.shift(timedelta(microseconds=microseconds))
+
+    def _stop_travelling(self) -> None:
+        if self._travel is not None:
+            self._travel.stop()
+        self._travel = self._traveller = None
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -95,10 +115,9 @@ class Clock:
             "perf_counter_ns": self.monotonic_ns,
         }
         with ExitStack() as stack:
-            self._traveller = stack.enter_context(
-                time_machine.travel(_EPOCH + timedelta(microseconds=self.now), tick=False)
-            )
-            stack.callback(setattr, self, "_traveller", None)
+            self._travel = time_machine.travel(_EPOCH + timedelta(microseconds=self.now), tick=False)
+            self._traveller = self._travel.start()
+            stack.callback(self._stop_travelling)
             reading = self._traveller.time_ns
             vars(self._traveller)["time_ns"] = lambda: self._read() or reading()
             for name, function in replaced.items():

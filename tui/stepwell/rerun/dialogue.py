@@ -14,8 +14,9 @@ from stepwell.core.identity import Identities, Question
 from stepwell.core.matching import Matcher
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.rerun import Place
+from stepwell.core.steps import STATE_UPDATE
 from stepwell.recorder.lanes import Lanes
-from stepwell.rerun.stops import Diverged, Reached, Stop
+from stepwell.rerun.stops import Diverged, Reached, Stop, WentLive
 
 QUIET = 1.0
 """Seconds without any question after which nobody is expected to ask for what a replay still waits for."""
@@ -46,6 +47,10 @@ class Dialogue:
         """Where each step was asked for."""
         self.last: int | None = None
         """The step that was answered last."""
+        self.goes_live: Callable[[Stop], bool] | None = None
+        """Asked where the recording has no answer: whether the agent goes on for real from there."""
+        self.live = False
+        """Whether it has done so: nothing more is asked of the recording then."""
         self._to = to
         self._on_step = on_step
         self._matcher = Matcher(run, identities)
@@ -65,11 +70,11 @@ class Dialogue:
             self._go_on()
             found = self._matcher.ask(question, lane)
             if isinstance(found, Divergence):
-                raise self.end(Diverged(replace(found, where=None if place is None else str(place))))
+                raise self._beyond_recording(Diverged(replace(found, where=str(place) if place else None)))
             if found is None:
-                raise self.end(Reached("the recording ends here"))
-            if found.in_doubt and found.type != "state_update":
-                raise self.end(Reached(f"step {found.number} was recorded without an outcome"))
+                raise self._beyond_recording(Reached("the recording ends here"))
+            if found.in_doubt and found.type != STATE_UPDATE:
+                raise self._beyond_recording(Reached(f"step {found.number} was recorded without an outcome"))
             if self._to is not None and found.number > self._to:
                 self._beyond()
             if place is not None:
@@ -107,7 +112,17 @@ class Dialogue:
         """Add to what a reader of the report should know."""
         self.notes.setdefault(text)
 
+    def _beyond_recording(self, stop: Stop) -> Stop:
+        """What is raised where there is no answer."""
+        if self.goes_live is not None and self.goes_live(stop):
+            self.live = True
+            self._changed.notify_all()
+            return WentLive()
+        return self.end(stop)
+
     def _go_on(self) -> None:
+        if self.live:
+            raise WentLive
         if self.stop is not None:
             raise self.stop
 

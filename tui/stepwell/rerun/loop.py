@@ -52,6 +52,8 @@ class _Selector(selectors.BaseSelector):
         ready = self._real.select(0)
         if ready or timeout == 0:
             return ready
+        if self._clock.live:
+            return self._real.select(timeout)
         if self._waits_for_others():
             began = _real()
             ready = self._real.select(SLICE if timeout is None else min(timeout, SLICE))

@@ -19,5 +19,9 @@ class Refused(Stop):
     """The recording has no answer that could be handed out, or the agent wants what a replay must not do."""
 
 
+class WentLive(Stop):
+    """The agent goes on for real: who asked has to make the call. Never gets as far as the agent."""
+
+
 class Reached(Stop):
     """The step that the replay was to go to has been answered, or the recording ends here."""
