@@ -1,10 +1,11 @@
 """JSON text and the characters and numbers that jsonb cannot hold."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from hashlib import blake2b
 from itertools import chain
+from typing import Any
 
 from stepwell.errors import EncodingError
 
@@ -28,21 +29,21 @@ def dump(value: object, *, sort_keys: bool = False) -> str:
     return _dump_sorted(value) if sort_keys else _dump(value)
 
 
-def parse(text: str | bytes) -> object:
-    """The value of JSON text as jsonb prints it, numbers exact.
+def parse(text: str | bytes, hook: Callable[[dict[str, Any]], Any] | None = None) -> object:
+    """The value of JSON text as jsonb prints it, numbers exact. `hook` makes what stands for an object.
 
     Integers have any length. A number with a fraction becomes a float when that float's shortest digits say
     the same number, else a Decimal. Raises EncodingError when nested too deeply for the interpreter, and
     ValueError when the text is not JSON.
     """
     try:
-        return json.loads(text, parse_float=_exact_float)
+        return json.loads(text, parse_float=_exact_float, object_hook=hook)
     except json.JSONDecodeError:
         raise
     except RecursionError:
         raise EncodingError("the JSON text is nested too deeply to be read") from None
     except ValueError:  # an integer longer than sys.get_int_max_str_digits()
-        return json.loads(text, parse_float=_exact_float, parse_int=_long_int)
+        return json.loads(text, parse_float=_exact_float, parse_int=_long_int, object_hook=hook)
 
 
 def _exact_float(digits: str) -> float | Decimal:

@@ -1,0 +1,247 @@
+"""A recorded run as one file: JSON for people and for `git diff`, a step a block of lines.
+
+    stepwell_recording   the version of this format, 1
+    run                  what `agent_runs` holds of it; `result` is what it has come to
+    steps                one object each, by their numbers: `input`, `output`, `error` and their exact halves as in
+                         `agent_steps`. A long prompt is what is new in it, where it was stored so: `base` is then the
+                         step that it is a difference to, and `keep`, `list` and `removed` say how (`core.deltas`)
+    times                when the run and each step began and finished. `order` is which step finished how manyeth,
+                         `before` how many had finished when it began and had begun when it finished; left out where
+                         each step began after the one before had finished
+    random, drawn        what a replay gives back of chance, by step: `begin` is before the first, `end` after the last
+
+What is different at each recording (`times`, `random`, `drawn`) stands at the end. A field that is left out is NULL.
+The tables as of the steps are not in it.
+"""
+
+import gzip
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from stepwell.core.codec import dump
+from stepwell.core.codec import parse as parse_json
+from stepwell.core.lines import fold, lay_out, one_line
+from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.steps import Loop, RunHead, Stored
+from stepwell.core.whole import payload, with_bases
+from stepwell.errors import EncodingError, InvalidFileError
+
+VERSION = 1
+MARK = "stepwell_recording"
+_BEGINNING = re.compile(rf'\s*{{\s*"{MARK}"\s*:'.encode())
+_GZIP = b"\x1f\x8b"
+_FIELDS = (
+    "type",
+    "name",
+    "agent",
+    "parent",
+    "lane",
+    "form",
+    "seed",
+    "tokens_in",
+    "tokens_out",
+    "finish_reason",
+)
+_DIFFERENCE = ("base", "keep", "list")
+
+
+def pack(run: RecordedRun, *, compressed: bool = False) -> bytes:
+    """The content of a file, compressed with gzip. Raises EncodingError for what is nested too deeply."""
+    try:
+        data = lay_out(_made(run)).encode()
+    except RecursionError:
+        raise EncodingError("a value of the run is nested too deeply for a file") from None
+    return gzip.compress(data, mtime=0) if compressed else data
+
+
+def recognises(data: bytes) -> bool:
+    """Whether these are the bytes of such a file."""
+    if not data.startswith(_GZIP):
+        return _BEGINNING.match(data) is not None
+    try:
+        start = zlib.decompressobj(wbits=31).decompress(data, 100)
+    except zlib.error:
+        return False
+    return _BEGINNING.match(start) is not None
+
+
+def unpack(data: bytes, name: str) -> RecordedRun:
+    """The run in the file called `name`. Raises InvalidFileError."""
+    if not recognises(data):
+        raise InvalidFileError(f"{name}: not a recording that `stepwell export` wrote")
+    try:
+        made = parse_json(gzip.decompress(data) if data.startswith(_GZIP) else data, fold)
+    except (OSError, EOFError, zlib.error) as problem:
+        raise InvalidFileError(f"{name}: its compression is damaged: {problem}") from problem
+    except (ValueError, EncodingError) as problem:  # it is no JSON, or nested too deeply
+        raise InvalidFileError(f"{name}: {problem}") from problem
+    assert isinstance(made, dict)
+    if made[MARK] != VERSION:
+        raise InvalidFileError(
+            f"{name}: version {made[MARK]!a} of recordings, and only {VERSION} is known; upgrade Stepwell"
+        )
+    try:
+        return _read(made)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
+        raise InvalidFileError(f"{name}: {type(problem).__name__}: {problem}: edited by hand?") from problem
+
+
+# -- writing --
+
+
+def _made(run: RecordedRun) -> dict[str, object]:
+    head = run.head
+    about = {
+        "run_id": str(head.run_id),
+        "name": head.name,
+        "status": head.status,
+        "error": head.error,
+        "tags": dict(head.tags) or None,
+        "agents": list(head.agents) or None,
+        "loop": None if head.loop is None else asdict(head.loop),
+        "source": head.source,
+        "seed": run.seed,
+    }
+    times = {"run": _given({"started": _time(head.started), "finished": _time(head.finished)})}
+    times |= {str(step.number): _times(position, step) for position, step in enumerate(run.steps, 1)}
+    random = _texts({"begin": run.random, **{str(step.number): step.random_after for step in run.steps}})
+    drawn = {str(step.number): list(step.drawn) for step in run.steps if step.drawn}
+    return {
+        MARK: VERSION,
+        "run": _given(about) | _texts({"result": run.result, "result_exact": run.result_exact}),
+        "steps": [_step(step) for step in run.steps],
+        "times": times,
+        "random": random,
+        "drawn": drawn | ({"end": list(run.drawn)} if run.drawn else {}),
+    }
+
+
+def _step(step: RecordedStep) -> dict[str, object]:
+    row = step.payload
+    own = row.chain[0] if row.chain else Stored(step.number, row.input, row.input_exact)
+    fields = {name: getattr(step, name) for name in _FIELDS} | {
+        name: getattr(own, name) for name in _DIFFERENCE
+    }
+    texts = {
+        "removed": own.removed,
+        "input": own.plain,
+        "input_exact": own.exact,
+        "output": row.output,
+        "output_exact": row.output_exact,
+        "error": row.error,
+    }
+    return {"number": step.number, **_given(fields), **_texts(texts)}
+
+
+def _times(position: int, step: RecordedStep) -> dict[str, object]:
+    order = [step.finished_order, step.finished_before, step.started_before]
+    fields = {"started": _time(step.started), "finished": _time(step.finished)}
+    return _given({**fields, "order": None if order == _in_turn(position) else order})
+
+
+def _in_turn(position: int) -> list[int | None]:
+    """The order of a step that begins when the one before has finished, and finishes before the next begins."""
+    return [position, position - 1, position]
+
+
+def _given(fields: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _texts(texts: Mapping[str, str | None]) -> dict[str, object]:
+    return {name: parse_json(text) for name, text in texts.items() if text is not None}
+
+
+def _time(moment: datetime | None) -> str | None:
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+# -- reading --
+
+
+def _read(made: dict[str, Any]) -> RecordedRun:
+    about, times, random, drawn = made["run"], made["times"], made["random"], made["drawn"]
+    rows = {row["number"]: _stored(row) for row in made["steps"]}
+    steps = []
+    for position, row in enumerate(made["steps"], 1):
+        number = row["number"]
+        when = times[str(number)]
+        order = when.get("order", _in_turn(position))
+        chain = with_bases(rows[number], rows)
+        step = RecordedStep(
+            number,
+            payload=payload(chain, _text(row, "output"), _text(row, "output_exact"), _text(row, "error")),
+            started=_moment(when.get("started")),
+            finished=_moment(when.get("finished")),
+            random_after=_text(random, str(number)),
+            drawn=tuple(drawn.get(str(number), ())),
+            finished_order=order[0],
+            finished_before=order[1],
+            started_before=order[2],
+            **{name: row.get(name) for name in _FIELDS},
+        )
+        steps.append(step)
+    return RecordedRun(
+        _head(about, times["run"], steps),
+        tuple(steps),
+        _text(about, "result"),
+        _text(about, "result_exact"),
+        _text(random, "begin"),
+        tuple(drawn.get("end", ())),
+        about.get("seed"),
+    )
+
+
+def _head(about: dict[str, Any], times: dict[str, Any], steps: list[RecordedStep]) -> RunHead:
+    loop = about.get("loop")
+    head = RunHead(
+        UUID(about["run_id"]),
+        about["status"],
+        about.get("name"),
+        about.get("tags", {}),
+        len(steps),
+        agents=tuple(about.get("agents", ())),
+        started=_moment(times.get("started")),
+        finished=_moment(times.get("finished")),
+        error=about.get("error"),
+        loop=None if loop is None else Loop(**loop),
+        source=about.get("source"),
+    )
+    unfinished = [step for step in steps if step.in_doubt]
+    if not unfinished:
+        return head
+    newest = unfinished[-1]
+    return replace(
+        head,
+        unfinished=len(unfinished),
+        unfinished_name=newest.name,
+        unfinished_number=newest.number,
+        unfinished_started=newest.started,
+    )
+
+
+def _stored(row: dict[str, Any]) -> Stored:
+    texts = _text(row, "input"), _text(row, "input_exact")
+    base, keep, list_ = (row.get(name) for name in _DIFFERENCE)
+    return Stored(row["number"], *texts, base, keep, list_, _text(row, "removed"))
+
+
+def _text(row: dict[str, Any], name: str) -> str | None:
+    """JSON text as the codec takes it; None for the NULL of a field that is not there."""
+    if name not in row:
+        return None
+    try:
+        return dump(row[name])
+    except (TypeError, ValueError):  # numbers that have more digits than a float, or than str(int) gives
+        return one_line(row[name])
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
