@@ -107,6 +107,10 @@ class _Missing:
     def __repr__(self) -> str:
         return "MISSING"
 
+    def __reduce__(self) -> str:
+        """Copies are the thing itself."""
+        return "MISSING"
+
 
 MISSING = _Missing()
 SHARED = "(shared)"

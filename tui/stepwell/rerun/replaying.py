@@ -12,18 +12,19 @@ from uuid import UUID
 from stepwell.core.codec import canonical, encode, hold, parse, view
 from stepwell.core.divergence import Divergence, Kind, first_difference
 from stepwell.core.identity import Identities
-from stepwell.core.recorded import RecordedRun
-from stepwell.core.rerun import Report
+from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.rerun import Place, Report
 from stepwell.core.world import MISSING
 from stepwell.errors import EncodingError
 from stepwell.recorder.failures import type_of
 from stepwell.recorder.run import Options, Run
 from stepwell.replay.recorded import load
-from stepwell.rerun import loop
+from stepwell.rerun import guards, loop
 from stepwell.rerun.chance import Chance
 from stepwell.rerun.clock import Clock, microseconds
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.executing import Instead
+from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playback import Playback
 from stepwell.rerun.stops import Diverged, Reached, Refused, Stop
 from stepwell.store.connect import resolve
@@ -32,6 +33,7 @@ WELL = "an end without an error"
 
 Agent = Callable[[Run], Any]
 """Takes the run; returns what it has come to, or something to be awaited for that."""
+OnStep = Callable[[RecordedStep, Place | None], None]
 
 
 def replay(
@@ -66,18 +68,23 @@ def play(
     to: int | None = None,
     instead: Instead = Instead(),  # noqa: B008 it is a constant
     identities: Identities | None = None,
+    on_step: OnStep = lambda *_: None,
+    connection: Callable[[], Any] | None = None,
 ) -> Report:
-    """Call the agent and say what came of it."""
-    dialogue = Dialogue(recorded, identities, to)
+    """Call the agent and say what came of it. `on_step` is called with each step that it asks for, and where;
+    `connection` gives what `Run.connection` is.
+    """
+    dialogue = Dialogue(recorded, identities, to, on_step)
     clock = Clock(microseconds(_begin(recorded)) or 0)
     chance = Chance(recorded)
-    playback = Playback(dialogue, clock, chance, instead)
+    playback = Playback(dialogue, clock, chance, instead, connection)
     run = Run(playback, Options(run_seed=recorded.seed, run_name=recorded.head.name))
 
     def stuck() -> None:
         dialogue.end(Reached("nothing is left that the agent waits for"))
 
     with ExitStack() as stack:
+        stack.enter_context(guards.armed(dialogue.note))
         stack.enter_context(clock.installed())
         stack.enter_context(chance.installed())
         stack.enter_context(loop.installed(clock, stuck))
@@ -104,6 +111,11 @@ def _call(agent: Agent, run: Run, dialogue: Dialogue) -> tuple[object, BaseExcep
     except Stop as stop:
         dialogue.end(stop)
         return None, None
+    except MemoryError as error:
+        if "MemoryError" not in (dialogue.run.head.error or ""):
+            place = Places(libraries()).of_error(error)
+            dialogue.end(Refused(f"out of memory{'' if place is None else f' at {place}'}"))
+        return None, error
     except BaseException as error:  # whatever ends the agent is compared with what ended it then
         return None, error
     return result, None

@@ -1,0 +1,93 @@
+"""The agent by its name, `package.module:callable`, and in one line why it cannot be had."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from stepwell.core.recorded import RecordedRun
+from stepwell.errors import UsageError
+from stepwell.rerun.places import Places, libraries
+
+_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+_MAIN = re.compile(r'"__main__[:.]([\w.]+)')
+
+
+def check_name(name: str) -> None:
+    """Raises UsageError for what is no `package.module:callable`."""
+    if _NAME.fullmatch(name):
+        return
+    file, _, callable_ = name.partition(":")
+    if file.endswith(".py"):
+        module = ".".join(Path(file).with_suffix("").parts).lstrip("./")
+        raise UsageError(f"an agent is named by its module, not by a file: {module}:{callable_ or 'main'}")
+    raise UsageError(f"an agent reads package.module:callable, not {name!r}")
+
+
+def find_agent(name: str) -> Any:
+    """Import its module. Raises UsageError in one line, whatever the module does."""
+    module_name, _, path = name.partition(":")
+    found: Any = _import(module_name)
+    so_far = module_name
+    for part in path.split("."):
+        if not hasattr(found, part):
+            close = difflib.get_close_matches(part, [word for word in dir(found) if word[0] != "_"], 1)
+            meant = f"; is it {close[0]}?" if close else ""
+            raise UsageError(f"{so_far} has no {part}{meant}")
+        found = getattr(found, part)
+        so_far = f"{so_far}.{part}"
+    if not callable(found):
+        raise UsageError(f"{name} is a {type(found).__name__}, which cannot be called")
+    return found
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            here = Path.cwd()
+            raise UsageError(f"no module {error.name} in {here} or where {sys.executable} looks") from error
+        raise UsageError(_raised(name, error)) from error
+    except SyntaxError as error:
+        where = f"{_from_here(error.filename)}:{error.lineno}: " if error.filename else ""
+        raise UsageError(f"{where}importing {name} raised {type(error).__name__}: {error.msg}") from error
+    except BaseException as error:  # of the user's own code, which may raise anything, SystemExit too
+        raise UsageError(_raised(name, error)) from error
+
+
+def _from_here(file: str) -> str:
+    return file.removeprefix(os.path.join(os.getcwd(), ""))
+
+
+def _raised(name: str, error: BaseException) -> str:
+    place = Places(libraries()).of_error(error)
+    where = f"{place.file}:{place.line}: " if place is not None else ""
+    words = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
+    return f"{where}importing {name} raised {words}"
+
+
+def stand_for_main(module: ModuleType, recorded: RecordedRun) -> None:
+    """Classes that were recorded from a script, which are its `__main__`'s, are found in its module."""
+    sys.modules["__main__"] = module
+    for path in {name for text in _texts(recorded) for name in _MAIN.findall(text)}:
+        found: Any = module
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        if isinstance(found, type) and found.__module__ == module.__name__:
+            found.__module__ = "__main__"
+
+
+def _texts(recorded: RecordedRun) -> Iterable[str]:
+    for step in recorded.steps:
+        payload = step.payload
+        yield from (text for text in (payload.input_exact, payload.output_exact, payload.error) if text)
+    yield recorded.result_exact or ""
+    yield f'"{recorded.head.error or ""}'

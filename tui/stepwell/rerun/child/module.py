@@ -1,0 +1,133 @@
+"""The process that has the agent's module: it imports it, and forks for each replay."""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import importlib
+import os
+import signal
+import sys
+import threading
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NoReturn
+
+from stepwell.core.identity import Identities
+from stepwell.core.recorded import RecordedRun
+from stepwell.errors import StepwellError
+from stepwell.rerun import guards
+from stepwell.rerun.child.finding import find_agent, stand_for_main
+from stepwell.rerun.child.line import Line, Message
+from stepwell.rerun.child.playing import play_and_end
+from stepwell.rerun.child.setup import Setup
+from stepwell.rerun.child.sources import Sources
+from stepwell.rerun.places import Places, libraries
+from stepwell.rerun.replaying import Agent
+
+
+@dataclass(frozen=True)
+class Agency:
+    """What a replay needs but for the agent."""
+
+    setup: Setup
+    recorded: RecordedRun
+    identities: Identities
+
+
+def serve(line: Line, agency: Agency) -> NoReturn:
+    """Be that process until the keeper is gone, or wants none of it any more."""
+    try:
+        _prepare(agency.setup)
+        notes: dict[str, None] = {}
+        with guards.armed(lambda text: notes.setdefault(f"{text} (while it was imported)")):
+            _serve(line, agency, notes)
+    except StepwellError as problem:
+        line.send({"is": "cannot", "why": str(problem), "status": problem.exit_status})
+    except BaseException as problem:  # the last place that could say so
+        line.send({"is": "cannot", "why": f"{type(problem).__name__}: {problem}", "status": 2})
+    flush()
+    os._exit(0)
+
+
+def _prepare(setup: Setup) -> None:
+    os.setpgid(0, 0)
+    # A file that is edited twice in a second without growing would be taken for its former self.
+    sys.dont_write_bytecode = True
+    importlib.invalidate_caches()
+    sys.argv = [setup.agent.partition(":")[0]]
+    faulthandler.enable(setup.trace)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # both are ordinary files here
+
+
+def _serve(line: Line, agency: Agency, notes: dict[str, None]) -> None:
+    setup = agency.setup
+    faulthandler.dump_traceback_later(setup.timeout, exit=True, file=setup.trace)
+    agent = find_agent(setup.agent)
+    faulthandler.cancel_dump_traceback_later()
+    stand_for_main(sys.modules[setup.agent.partition(":")[0]], agency.recorded)
+    sources = Sources(Places(libraries()).is_users)
+    once = _once(notes)
+    gc.collect()
+    gc.freeze()
+    line.send({"is": "ready"})
+    while (asked := line.receive()) is not None:
+        if sources.changed():
+            line.send({"is": "stale"})
+            return
+        if once is not None:
+            _take_turn(line, agency, agent, asked, (*notes, once))
+        _fork(line, agency, agent, asked, tuple(notes))
+
+
+def _once(notes: dict[str, None]) -> str | None:
+    """Why the module has to be imported anew for each replay, None where it need not."""
+    threads = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+    if threads:
+        return f"imported anew for each replay: importing starts a thread ({', '.join(threads)})"
+    if any(guards.is_about_connection(note) for note in notes):
+        return "imported anew for each replay: importing opens a connection"
+    return None
+
+
+def _fork(line: Line, agency: Agency, agent: Agent, asked: Message, notes: tuple[str, ...]) -> None:
+    flush()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # about threads, of which there are none
+            process = os.fork()
+    except OSError as problem:
+        line.send({"is": "ended", "why": f"no process can be started: {problem.strerror}"})
+        return
+    if process == 0:
+        os.setpgid(0, 0)
+        _take_turn(line, agency, agent, asked, notes, forked=True)
+    with suppress(OSError):  # it may have done so itself, and be gone
+        os.setpgid(process, process)
+    line.send({"is": "playing", "process": process})
+    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process, signal.SIGKILL)  # what it may have left behind
+    _, status = os.waitpid(process, 0)
+    line.send({"is": "ended", "status": status})
+
+
+def _take_turn(
+    line: Line, agency: Agency, agent: Agent, asked: Message, notes: tuple[str, ...], forked: bool = False
+) -> NoReturn:
+    """Replay in this process, and end it."""
+    if not forked:
+        line.send({"is": "playing", "process": os.getpid()})
+    go = line.receive()
+    line.close()
+    if go is None:
+        os._exit(0)
+    play_and_end(agency.setup, agency.recorded, agency.identities, agent, asked["to"], notes)
+
+
+def flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads it, or the agent has closed it
+            stream.flush()

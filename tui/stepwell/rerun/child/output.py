@@ -1,0 +1,46 @@
+"""What a process prints, as far as it is kept."""
+
+from __future__ import annotations
+
+import os
+
+MOST = 1_000_000
+"""Bytes of one replay that are kept."""
+
+
+class Output:
+    """Reads from a descriptor that is not waited for."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._kept: list[bytes] = []
+        self._count = 0
+        os.set_blocking(file, False)
+
+    def fileno(self) -> int:
+        return self._file
+
+    def read(self) -> bool:
+        """Take what is there; whether more may come."""
+        while True:
+            try:
+                data = os.read(self._file, 65536)
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False
+            if not data:
+                return False
+            if self._count < MOST:
+                self._kept.append(data[: MOST - self._count])
+            self._count += len(data)
+
+    def take(self) -> str:
+        """The text since it was taken last. Its end says where the rest was left out."""
+        text = b"".join(self._kept).decode(errors="replace")
+        more = self._count - MOST
+        self._kept, self._count = [], 0
+        return text if more <= 0 else f"{text}\n({more:,} bytes more were printed, and are not kept)\n"
+
+    def close(self) -> None:
+        os.close(self._file)

@@ -1,0 +1,95 @@
+"""The process that replays, once. It says what came of it in a file, and ends without any of the agent's last words."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import json
+import os
+import resource
+import sys
+from dataclasses import replace
+from typing import NoReturn
+
+from stepwell.core.codec import encode, parse, view
+from stepwell.core.identity import Identities
+from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.rerun import Place, Report, report_to_json
+from stepwell.core.world import MISSING
+from stepwell.errors import EncodingError
+from stepwell.rerun.child.setup import Setup
+from stepwell.rerun.executing import Instead
+from stepwell.rerun.places import Places, libraries
+from stepwell.rerun.replaying import Agent, play
+
+
+def play_and_end(
+    setup: Setup,
+    recorded: RecordedRun,
+    identities: Identities,
+    agent: Agent,
+    to: int | None,
+    notes: tuple[str, ...],
+) -> NoReturn:
+    """Be that process."""
+    try:
+        _limit(setup)
+
+        report = play(recorded, agent, to, Instead(setup.pure), identities, Progress(setup.progress))
+        report = replace(report, notes=(*notes, *report.notes), result=_shown(report.result))
+    except MemoryError as error:
+        report = _refused("out of memory", error)
+    except BaseException as error:  # the last place that could say so
+        report = _refused(f"{type(error).__name__}: {error}", error)
+    faulthandler.cancel_dump_traceback_later()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    encoded = encode(report_to_json(report))
+    _write(setup.report, json.dumps((encoded.plain, encoded.exact)).encode())
+    os._exit(0)
+
+
+class Progress:
+    """Leaves in a file which step was asked for last, for whoever has to say where the process died."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._count = 0
+
+    def __call__(self, step: RecordedStep, place: Place | None) -> None:
+        self._count += 1
+        where = None if place is None else (place.file, place.line, place.function)
+        os.pwrite(self._file, f"{json.dumps((self._count, step.number, where))}\n".encode(), 0)
+
+
+def _limit(setup: Setup) -> None:
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")  # a system that runs out of memory is to take this process, not the debugger
+    if setup.memory is not None:
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        limit = setup.memory if most == resource.RLIM_INFINITY else min(setup.memory, most)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+    faulthandler.dump_traceback_later(setup.timeout, exit=True, file=setup.trace)
+
+
+def _refused(what: str, error: BaseException) -> Report:
+    place = Places(libraries()).of_error(error)
+    return Report(0, refused=what if place is None else f"{what} at {place}")
+
+
+def _shown(result: object) -> object:
+    """What the agent returned as JSON has it."""
+    if result is MISSING:
+        return MISSING
+    try:
+        encoded = encode(result)
+    except EncodingError:
+        return MISSING
+    return view(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
+
+
+def _write(file: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left) :]

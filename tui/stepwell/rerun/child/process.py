@@ -1,0 +1,196 @@
+"""The side of whoever asks for replays: a process that is kept ready, and what came of each."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+import time
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+from stepwell.core.rerun import Report
+from stepwell.errors import NotFoundError, UsageError
+from stepwell.rerun.child.death import Death
+from stepwell.rerun.child.finding import check_name
+from stepwell.rerun.child.line import Message
+from stepwell.rerun.child.setup import Setup
+from stepwell.rerun.child.started import Child
+from stepwell.store.connect import Target, prepare
+
+TIMEOUT = 30.0
+"""Seconds that a replay may take, where nothing else is said."""
+GRACE = 3.0
+"""Seconds beyond that in which the process is to have ended itself."""
+
+
+class AgentProcess:
+    """Replays one run through an agent, in a process that is kept ready between replays.
+
+    `agent` is `package.module:callable`, found as Python finds it from `cwd`, the current folder by default. `python`
+    is an interpreter or the folder of a virtual environment, this process's by default; Stepwell has to be installed
+    there. Tools named in `pure` are executed again. `timeout` is in seconds, for the import of the module and for a
+    replay each; `memory` in bytes of address space, without a limit by default. The process starts with the first
+    replay, or `start`; it imports the module anew when one of the agent's files has changed. It has no terminal.
+
+    Raises UsageError for an agent, an interpreter or a number that makes no sense. `cancel` and `close` are for any
+    thread, as is `replay`, one at a time.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        run_id: UUID | str,
+        agent: str,
+        *,
+        python: str | Path | None = None,
+        cwd: str | Path | None = None,
+        pure: Collection[str] = (),
+        timeout: float = TIMEOUT,
+        memory: int | None = None,
+    ) -> None:
+        check_name(agent)
+        if not (0 < timeout < 1e6 and math.isfinite(timeout)):
+            raise UsageError("a timeout is a number of seconds above 0")
+        if memory is not None and memory <= 0:
+            raise UsageError("memory is a number of bytes above 0")
+        self._target, self._run, self._agent, self._pure = target, str(run_id), agent, tuple(pure)
+        self._python, self._cwd = _interpreter(python), None if cwd is None else str(cwd)
+        self._timeout, self._memory = timeout, memory
+        self._one = threading.Lock()
+        self._number = 0
+        self._cancelled = False
+        self._child: Child | None = None
+        self._closed = False
+
+    def __enter__(self) -> AgentProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Have the process begin to load, without waiting for it. Raises UsageError, DatabaseError."""
+        with self._one:
+            self._started()
+
+    def replay(self, to: int | None = None) -> Report:
+        """Replay up to step `to`, or to the end, and say what came of it.
+
+        A process that hangs, dies or is told to stop is a report too, `refused`. Raises UsageError where the agent
+        cannot be had (no such module, or importing it fails), NotFoundError for no such run, DatabaseError.
+        """
+        with self._one:
+            child = self._started()
+            self._number += 1
+            self._cancelled = False
+            child.clear()
+            child.line.send({"do": "replay", "id": self._number, "to": to})
+            try:
+                return self._wait_for(child, self._number)
+            except BaseException:
+                self._drop()
+                raise
+
+    def cancel(self) -> None:
+        """End the replay that is under way, if one is."""
+        child, self._cancelled = self._child, True
+        if child is not None:
+            child.line.send({"do": "stop", "id": self._number})
+
+    def close(self) -> None:
+        """End the process and all that it has started. Nothing can be replayed afterwards."""
+        self._closed = True
+        self.cancel()
+        with self._one:
+            self._drop()
+
+    def _started(self) -> Child:
+        if self._closed:
+            raise UsageError("this process has been closed")
+        if self._child is not None and not self._child.alive():
+            self._drop()
+        if self._child is None:
+            prepare(self._target)
+            self._child = Child(
+                self._python,
+                self._cwd,
+                lambda report, trace, progress: Setup(
+                    self._target.conninfo,
+                    self._target.label,
+                    self._run,
+                    self._agent,
+                    self._pure,
+                    self._timeout,
+                    self._memory,
+                    report,
+                    trace,
+                    progress,
+                ),
+            )
+        return self._child
+
+    def _drop(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            child.close()
+
+    def _wait_for(self, child: Child, number: int) -> Report:
+        importing, killed = True, None
+        deadline = time.monotonic() + self._timeout + GRACE
+        while True:
+            messages = child.messages(deadline - time.monotonic())
+            if messages is None:
+                raise UsageError(child.why_gone())
+            for message in messages:
+                if message.get("id") not in (None, number):
+                    continue
+                if message["is"] in ("ready", "playing"):
+                    importing = importing and message["is"] != "playing"
+                    deadline = time.monotonic() + self._timeout + GRACE
+                elif message["is"] == "cannot":
+                    raise self._cannot(message)
+                elif message["is"] in ("ended", "died"):
+                    return self._report(child, message, importing, killed)
+            if time.monotonic() < deadline:
+                continue
+            if killed is not None:
+                self._drop()
+                return Report(0, refused=f"{killed}, and does not end")
+            killed = f"hangs, after {self._timeout:g} s"
+            deadline = time.monotonic() + GRACE
+            child.line.send({"do": "stop", "id": number})
+
+    def _cannot(self, message: Message) -> UsageError | NotFoundError:
+        if message.get("id") is None:  # it could not even load the recording
+            self._drop()
+        return (NotFoundError if message.get("status") == 1 else UsageError)(message["why"])
+
+    def _report(self, child: Child, message: Message, importing: bool, killed: str | None) -> Report:
+        report = child.report() if message.get("status") == 0 else None
+        if report is None:
+            last, place, served = child.progress()
+            if (why := message.get("why")) is None:
+                killed = "cancelled" if self._cancelled else killed
+                status = message.get("status")
+                death = Death(status, child.trace(), self._timeout, importing, killed)
+                why = death.words(child.places)
+            if not importing:
+                why += f" ({'before its first step' if last is None else f'last step: {last}'})"
+            report = Report(served, last, place, refused=why)
+        return replace(report, output=child.output.take())
+
+
+def _interpreter(given: str | Path | None) -> str:
+    """The interpreter that is named, itself or by its virtual environment. Raises UsageError."""
+    if given is None:
+        return sys.executable
+    path = os.path.abspath(os.path.expanduser(given))
+    if os.path.isdir(path):
+        path = os.path.join(path, "bin", "python")
+    if not os.access(path, os.X_OK) or os.path.isdir(path):
+        raise UsageError(f"{given} is neither a Python interpreter nor the folder of a virtual environment")
+    return path
