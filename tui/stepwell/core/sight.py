@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from stepwell.core.extent import longest
 from stepwell.core.prompts import messages_of
 from stepwell.core.renderings import ENOUGH, Rendering, plain_json, renderings, spellings
 
@@ -70,12 +71,6 @@ class _Held(NamedTuple):
     @property
     def is_decent(self) -> bool:
         return self.seen >= min(DECENT, self.length / 2)
-
-
-class _Found(NamedTuple):
-    length: int
-    text: int
-    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +152,12 @@ def _beginning(rendering: Rendering, said: _Said) -> _Held | None:
     if not any(rendering.begin in text for text in said.texts):
         return None
     output = rendering.write()
-    head = _longest(output, said.texts)
+    head = longest(output, said.texts)
     lost = output[head.length :]
     if not lost:
         return _Held(head.length, len(output), "", "")
     after = said.after(head.text, head.at + head.length, 3 * len(lost) + 1000)
-    if len(lost) >= ENOUGH and (tail := _longest(lost[::-1], [after[::-1]])).length:
+    if len(lost) >= ENOUGH and (tail := longest(lost[::-1], [after[::-1]])).length:
         end = len(after) - tail.at
         lost, after = lost[: -tail.length], f"{after[: end - tail.length]} {after[end:]}"
         return _Held(head.length + tail.length, len(output), lost, after)
@@ -173,35 +168,10 @@ def _end(output: str, said: _Said) -> _Held | None:
     """The same of the end alone."""
     if not any(output[-DECENT:] in text for text in said.texts):
         return None
-    tail = _longest(output[::-1], [text[::-1] for text in said.texts])
+    tail = longest(output[::-1], [text[::-1] for text in said.texts])
     end = len(said.texts[tail.text]) - tail.at
     before = said.texts[tail.text][: end - tail.length]
     return _Held(tail.length, len(output), output[: len(output) - tail.length], before)
-
-
-def _longest(output: str, texts: Sequence[str]) -> _Found:
-    """The longest beginning of `output` that stands in one of the texts; each place looked at is a better one."""
-    best = _Found(0, 0, 0)
-    for number, text in enumerate(texts):
-        at = text.find(output[: max(ENOUGH, best.length + 1)])
-        while at >= 0:
-            best = _Found(_prefix(output, text, at), number, at)
-            if best.length == len(output):
-                return best
-            at = text.find(output[: best.length + 1], at + 1)
-    return best
-
-
-def _prefix(output: str, text: str, at: int) -> int:
-    """How far `output` and `text[at:]` agree, by bisection: comparing slices is quicker than characters."""
-    low, high = 0, min(len(output), len(text) - at)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if output[low:middle] == text[at + low : at + middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _said(messages: Sequence[object]) -> _Said:

@@ -1,0 +1,265 @@
+"""Which later steps had an input that depended on what an earlier step gave, and where in it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from stepwell.core.leaves import Call, Leaf, calls, leaves
+from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.restated import Restated, ended_before, scope_of, viewed
+from stepwell.core.sources import How, Place, Source
+from stepwell.core.state import PATCH, patch_of, path_text, same, step_effect
+from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL
+from stepwell.core.world import MISSING
+
+RECENT = 20
+"""Of so many steps it is still looked where what they gave stands in a prompt that is known to be stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A step whose input held what step `source` gave and would not give now."""
+
+    number: int
+    path: str
+    """Where in the input of this one, as in addresses: `$.messages[4].content`."""
+    source: int
+    part: str
+    """Which part of what the other one gave."""
+    how: How
+
+    @property
+    def words(self) -> str:
+        """`$.messages[4].content is from step 3 ($[0].id)`."""
+        what = "asked for by" if self.how is How.CALL else "from"
+        part = "" if self.part == "$" else f" ({self.part})"
+        return f"{self.path} is {what} step {self.source}{part}"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What step `number` gives now; MISSING is for nothing that is known."""
+
+    number: int
+    old: object
+    new: object
+
+
+@dataclass
+class _Seen:
+    """What the calls of one kind had for an input so far."""
+
+    most: Counter[str] = field(default_factory=Counter)
+    """Of each text, how often it stood in one of them."""
+    stale: dict[tuple[object, ...], Stale] = field(default_factory=dict)
+    """What of it depended on what is other now."""
+
+
+def trace(run: RecordedRun, change: Change, recorded: Restated) -> tuple[tuple[Stale, ...], tuple[int, ...]]:
+    """The steps that depended on what a step gave, in order, and those that enclose one of them or it.
+
+    A step depends on another one if a text of it stands in what is new in its input, whole or cut, in a form that is
+    known, and would not stand there now; if it is the tool call that the other one asked for; or if it depends on
+    such a step.
+    """
+    return _Trace(run, change, recorded).go()
+
+
+class _Trace:
+    def __init__(self, run: RecordedRun, change: Change, recorded: Restated) -> None:
+        self._run, self._change, self._recorded = run, change, recorded
+        self._seen: defaultdict[tuple[object, ...], _Seen] = defaultdict(_Seen)
+        self._stale: dict[int, Stale] = {}
+        self._unsettled: set[int] = set()
+        self._sources: dict[int, Source] = {}
+        self._replies: defaultdict[str | None, list[tuple[RecordedStep, list[Call]]]] = defaultdict(list)
+        self._asked: dict[int, str | None] = {}
+        """The id of the call that each tool call is the result of."""
+        self._open = list(self._enclosing(change.number))
+        self._pair = change.old, change.new
+
+    def go(self) -> tuple[tuple[Stale, ...], tuple[int, ...]]:
+        for step in self._run.steps:
+            if step.number == self._change.number:
+                self._note(step)
+                self._sources[step.number] = Source(step, *self._pair, self._asked.get(step.number))
+                continue
+            self._close(step)
+            if step.number > self._change.number and (found := self._depends(step)) is not None:
+                self._stale[step.number] = found
+                self._lost(step)
+            self._note(step)
+            self._carry(step)
+        self._close(None)
+        return tuple(self._stale.values()), tuple(sorted(self._unsettled))
+
+    def _carry(self, step: RecordedStep) -> None:
+        """A state that is other stays so with what later steps do to it, until they have done away with it."""
+        own = self._run.by_number[self._change.number]
+        if (
+            own.type != STATE_UPDATE
+            or step.number < own.number
+            or (effect := self._recorded.steps.get(step.number)) is None
+        ):
+            return
+        if step.type == STATE_UPDATE and scope_of(step) == scope_of(own):
+            old, new = (step_effect(state, effect)[0] for state in self._pair)
+            self._pair = old, new
+            self._sources[own.number] = Source(own, old, new)
+
+    def _enclosing(self, number: int) -> Iterator[int]:
+        parent = self._run.by_number[number].parent
+        while parent is not None and parent in self._run.by_number and parent < number:
+            yield parent
+            number, parent = parent, self._run.by_number[parent].parent
+
+    def _note(self, step: RecordedStep) -> None:
+        """What later steps are compared with."""
+        if step.type == LLM_CALL:
+            gave = viewed(step.payload.output, step.payload.output_exact)
+            self._replies[step.agent].append((step, list(calls(gave))))
+        elif step.type == TOOL_CALL and (asked := self._call_of(step)) is not None:
+            self._asked[step.number] = asked[1].id
+        seen = self._seen[_kind(step)]
+        for text, count in Counter(leaf.text for leaf in leaves(_given(step))).items():
+            seen.most[text] = max(seen.most[text], count)
+
+    def _lost(self, step: RecordedStep) -> None:
+        """Nobody knows what the step would give; steps that enclose it, neither."""
+        gave = _given(step) if _is_patch(step) else viewed(step.payload.output, step.payload.output_exact)
+        self._sources[step.number] = Source(step, gave, MISSING, self._asked.get(step.number))
+        self._open += [number for number in self._enclosing(step.number) if number not in self._open]
+
+    def _close(self, here: RecordedStep | None) -> None:
+        """Look at the steps that enclose others and have ended by now: what they gave may have come from those."""
+        for number in list(self._open):
+            step = self._run.by_number[number]
+            if here is not None and (not ended_before(step, here) or self._is_inside(here, number)):
+                continue
+            self._open.remove(number)
+            if number not in self._sources and self._is_unsettled(step):
+                self._unsettled.add(number)
+                self._lost(step)
+
+    def _is_inside(self, step: RecordedStep, number: int) -> bool:
+        return step.number == number or number in self._enclosing(step.number)
+
+    def _is_unsettled(self, step: RecordedStep) -> bool:
+        if any(self._is_inside(self._run.by_number[number], step.number) for number in self._stale):
+            return True
+        inner = [other for other in self._run.steps if self._is_inside(other, step.number)]
+        places = (
+            Place(leaf, 1, inner, frozenset(self._stale))
+            for leaf in leaves(viewed(step.payload.output, step.payload.output_exact))
+        )
+        return any(source.in_leaf(place) is not None for place in places for source in self._sources.values())
+
+    def _depends(self, step: RecordedStep) -> Stale | None:
+        if step.type == TOOL_CALL and (found := self._asked_for(step)) is not None:
+            return found
+        sources = [source for source in self._sources.values() if self._reaches(source, step)]
+        if not sources:
+            return None
+        seen = self._seen[_kind(step)]
+        given = list(leaves(_given(step)))
+        first: Stale | None = None
+        for leaf in given:
+            if (former := seen.stale.get(leaf.kind)) is not None and first is None:
+                first = Stale(step.number, path_text(leaf.path), former.source, former.part, former.how)
+        ended = [other for other in self._run.steps if ended_before(other, step)]
+        new = list(_new(given, seen.most))
+        copies = Counter(leaf.text for leaf in new)
+        for leaf in new:
+            place = Place(leaf, copies[leaf.text], ended, frozenset(self._stale))
+            for source in islice(reversed(sources), None if first is None else RECENT):
+                if (part := source.in_leaf(place)) is not None:
+                    found = Stale(
+                        step.number, path_text(leaf.path), source.number, path_text(part), source.how
+                    )
+                    seen.stale[leaf.kind] = found
+                    first = first or found
+                    break
+        return first
+
+    def _reaches(self, source: Source, step: RecordedStep) -> bool:
+        """Whether the one had ended when the other began, and does not enclose it."""
+        if self._is_inside(step, source.number):
+            return False
+        return source.number > step.number or ended_before(source.step, step)
+
+    def _asked_for(self, step: RecordedStep) -> Stale | None:
+        """Where a reply asked for this tool call, and would not now."""
+        asked = self._call_of(step)
+        if asked is None or (source := self._sources.get(asked[0].number)) is None:
+            return None
+        if source.new is not MISSING and any(_is_call(call, step) for call in calls(source.new)):
+            return None
+        return Stale(step.number, "$", source.number, path_text(asked[1].path), How.CALL)
+
+    def _call_of(self, step: RecordedStep) -> tuple[RecordedStep, Call] | None:
+        """The newest reply before a tool call that asks for just this one, and the call in it."""
+        for reply, asked in reversed(self._replies[step.agent]):
+            if not ended_before(reply, step):
+                continue
+            for call in asked:
+                if _is_call(call, step):
+                    return reply, call
+        return None
+
+
+def _kind(step: RecordedStep) -> tuple[object, ...]:
+    return step.type, step.agent, step.name if step.type == TOOL_CALL else None
+
+
+def _is_patch(step: RecordedStep) -> bool:
+    return (
+        step.type == STATE_UPDATE
+        and patch_of(viewed(step.payload.input, step.payload.input_exact)) is not None
+    )
+
+
+def _given(step: RecordedStep) -> object:
+    """What a step was given; of a difference to a state what it sets, and of a state put out by hand that."""
+    given = viewed(step.payload.input, step.payload.input_exact)
+    if step.type != STATE_UPDATE:
+        return given
+    ops = patch_of(given)
+    if ops is None:
+        return [given, viewed(step.payload.output, step.payload.output_exact)]
+    return {PATCH: [{"to": op.get("to")} if isinstance(op, dict) and "set" in op else None for op in ops]}
+
+
+def _new(given: list[Leaf], most: Counter[str]) -> Iterator[Leaf]:
+    """The leaves that are more than there ever were of their text; the last ones, since prompts grow at the end."""
+    counts = Counter(leaf.text for leaf in given)
+    skip = Counter({text: most[text] for text, count in counts.items() if count > most[text]})
+    for leaf in given:
+        if counts[leaf.text] <= most[leaf.text]:
+            continue
+        if skip[leaf.text] > 0:
+            skip[leaf.text] -= 1
+            continue
+        yield leaf
+
+
+def _is_call(call: Call, step: RecordedStep) -> bool:
+    """Whether the arguments of a call that a model asks for are those of the step, whatever else it was given."""
+    if call.name != step.name:
+        return False
+    given, asked = viewed(step.payload.input, step.payload.input_exact), call.arguments
+    if same(given, asked):
+        return True
+    if not isinstance(asked, dict):
+        return False
+    inner = [given, *given.values()] if isinstance(given, dict) else [given]
+    return any(
+        isinstance(value, dict)
+        and all(key in value and _alike(value[key], item) for key, item in asked.items())
+        for value in inner
+    )
+
+
+def _alike(a: object, b: object) -> bool:
+    """Equal but for the order of keys and the spelling of numbers."""
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
