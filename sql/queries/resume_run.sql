@@ -1,6 +1,6 @@
--- Take an existing run up again: how many steps it has, no row if there is no such run. One whose steps have no snapshots
--- yet, as from a file, is from here on of this server. Another keeps the server that it began on, whichever this is:
--- the snapshots that it has are of that one.
+-- Take an existing run up again: how many steps it has and what it was begun with, no row if there is no such run. One
+-- whose steps have no snapshots yet, as from a file, is from here on of this server. Another keeps the server that it
+-- began on, whichever this is: the snapshots that it has are of that one.
 WITH run AS (
     UPDATE agent_runs
     SET status = 'running', finished_at = NULL, error = NULL,
@@ -9,6 +9,6 @@ WITH run AS (
         timeline = CASE WHEN snapshot IS NULL THEN %(timeline)s::int ELSE timeline END,
         snapshot = coalesce(snapshot, pg_current_snapshot())
     WHERE run_id = %(run_id)s
-    RETURNING steps
+    RETURNING steps, name, tags, seed
 )
-SELECT steps, pg_try_advisory_lock_shared(%(key)s::int8) FROM run
+SELECT steps, name, tags, seed, pg_try_advisory_lock_shared(%(key)s::int8) FROM run

@@ -9,9 +9,9 @@ WITH run AS (
     RETURNING steps, finished
 )
 INSERT INTO agent_steps (run_id, step_number, step_type, agent, name, parent_step, seed, started_at, input, input_exact,
-                         lane, finished_before, snapshot_before)
+                         lane, drawn, finished_before, snapshot_before)
 SELECT %(run_id)b, steps, %(step_type)b::text, %(agent)b, %(name)b::text, %(parent_step)b::int8, %(seed)b::int8,
-       %(started_at)b::timestamptz, %(input)b::text::jsonb, %(input_exact)b::text::jsonb, %(lane)b::int8, finished,
-       CASE WHEN %(now)b::bool THEN pg_current_snapshot() END
+       %(started_at)b::timestamptz, %(input)b::text::jsonb, %(input_exact)b::text::jsonb, %(lane)b::int8,
+       %(drawn)b::text::jsonb, finished, CASE WHEN %(now)b::bool THEN pg_current_snapshot() END
 FROM run
 RETURNING run_id, step_number

@@ -73,11 +73,11 @@ WITH run AS (
     FROM base
     CROSS JOIN unnest(%(run)s::int8[], %(nth)s::int8[], %(nth_done)s::int8[], %(step_type)s::text[], %(agent)s::text[],
                       %(name)s::text[], %(parent_step)s::int8[], %(seed)s::int8[], %(started_at)s::timestamptz[],
-                      %(input)s::text[], %(input_exact)s::text[], %(lane)s::int8[], %(output)s::text[], %(output_exact)s::text[],
-                      %(input_base)s::int8[], %(input_keep)s::int8[], %(input_list)s::text[], %(input_removed)s::text[],
-                      %(drawn)s::text[], %(seen)s::text[])
-        AS step (run, nth, nth_done, step_type, agent, name, parent_step, seed, started_at, input, input_exact, lane, output,
-                 output_exact, input_base, input_keep, input_list, input_removed, drawn, seen)
+                      %(input)s::text[], %(input_exact)s::text[], %(lane)s::int8[], %(drawn)s::text[], %(output)s::text[],
+                      %(output_exact)s::text[], %(input_base)s::int8[], %(input_keep)s::int8[], %(input_list)s::text[],
+                      %(input_removed)s::text[], %(seen)s::text[])
+        AS step (run, nth, nth_done, step_type, agent, name, parent_step, seed, started_at, input, input_exact, lane, drawn,
+                 output, output_exact, input_base, input_keep, input_list, input_removed, seen)
     CROSS JOIN LATERAL (
         SELECT array_position(base.places, step.run) AS at,
                CASE WHEN seen <> '' THEN

@@ -10,7 +10,7 @@ ALTER TABLE agent_steps
 ALTER TABLE agent_runs
     ADD COLUMN IF NOT EXISTS seed           BIGINT, -- of its steps that have none of their own
     ADD COLUMN IF NOT EXISTS random         JSONB,  -- what random stood at when the run began
-    ADD COLUMN IF NOT EXISTS drawn          JSONB,  -- what uuid drew after the last step
+    ADD COLUMN IF NOT EXISTS drawn          JSONB,  -- what uuid drew after the last step of each lane
     ADD COLUMN IF NOT EXISTS result         JSONB,  -- what the run has come to, as the agent says
     ADD COLUMN IF NOT EXISTS result_exact   JSONB,
     ADD COLUMN IF NOT EXISTS parent_run_id  UUID,   -- of a branch: the run that it leaves

@@ -94,7 +94,7 @@ def test_printed_it_says_which_run_it_is_and_by_whom(recorder: Recorder) -> None
         assert repr(run.agent("b")) == f"<stepwell.Run 'refund-triage' {run.run_id.hex[:8]} agent 'b'>"
     resumed = recorder.resume(run.run_id)
     resumed.finish()
-    assert repr(resumed) == f"<stepwell.Run {run.run_id.hex[:8]}>"
+    assert repr(resumed) == repr(run)
 
 
 def test_a_recorder_is_printed_without_its_password(schema_dsn: str) -> None:

@@ -207,9 +207,9 @@ def test_a_file_of_another_database_or_of_a_later_version_is_refused(
     file.write_bytes(spooling.header(run_id, 3, 0, "why") + spooling.record(spooling.RESUME, {}))
     assert main(["import", "--dsn", schema_dsn, str(file)]) == 2
     assert "which this file goes on with, is not in database" in capsys.readouterr().err
-    file.write_bytes(b'{"stepwell_spool": 2, "run_id": "x"}\n')
+    file.write_bytes(b'{"stepwell_spool": 3, "run_id": "x"}\n')
     assert main(["import", "--dsn", schema_dsn, str(file)]) == 2
-    assert "version 2 of the spool" in capsys.readouterr().err
+    assert "version 3 of the spool" in capsys.readouterr().err
     file.write_bytes(spooling.header(run_id, 3, 0, "why") + b"{}\n")
     assert main(["import", "--dsn", schema_dsn, str(file)]) == 2
     assert "line 2: not a JSON object" in capsys.readouterr().err

@@ -13,6 +13,7 @@ import pytest
 
 from stepwell import Recorder, Run
 from stepwell.recorder import writer
+from stepwell.recorder.trail import Trail
 from stepwell.recorder.turns import Turn
 from tests.recorder.test_failures import hold, in_threads
 
@@ -22,6 +23,11 @@ Observer = psycopg.Connection[dict[str, Any]]
 @pytest.fixture
 def run(recorder: Recorder) -> Run:
     return recorder.start()
+
+
+def writer_of(run: Run) -> writer.Writer:
+    assert isinstance(run.book, Trail)
+    return run.book.writer
 
 
 @contextlib.contextmanager
@@ -103,7 +109,7 @@ def test_a_turn_that_ended_unseen_holds_up_nobody(
     run: Run, steps: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "PATIENCE", 0.01)
-    turns = run.book.writer._turns
+    turns = writer_of(run)._turns
     thread = threading.Thread(target=lambda: turns.begin(Turn()))
     thread.start()
     thread.join()
@@ -112,7 +118,7 @@ def test_a_turn_that_ended_unseen_holds_up_nobody(
     assert run.tool(len, "ab") == 2
     assert [row["got"] for row in steps(run.run_id)] == [1, 2]
     turns.begin(Turn())
-    run.book.writer.close()  # which would wait for ever
+    writer_of(run).close()  # which would wait for ever
 
 
 def test_a_caller_alone_needs_no_other_thread(recorder: Recorder) -> None:

@@ -10,7 +10,7 @@ from psycopg.rows import dict_row
 
 from stepwell.errors import DatabaseError
 from stepwell.store import writing
-from stepwell.store.rows import Finish, Start
+from stepwell.store.rows import Ended, Finish, Opened, Resumed, Start
 
 Row = dict[str, Any]
 NOW = 1_790_000_000_123_456
@@ -30,7 +30,7 @@ def run_id(connection: psycopg.Connection[Any]) -> UUID:
 
 def opened(connection: psycopg.Connection[Any]) -> UUID:
     run_id = uuid4()
-    writing.open_run(connection, run_id, "a run", '{"a": 1}', NOW)
+    writing.open_run(connection, Opened(run_id, "a run", '{"a": 1}', NOW, 7, '{"index": 1}'))
     return run_id
 
 
@@ -205,20 +205,45 @@ def test_of_several_loops_in_a_batch_the_last_is_kept(connection: Any, run_id: U
 
 
 def test_opening_a_run_twice_begins_one(connection: Any, run_id: UUID) -> None:
-    writing.open_run(connection, run_id, "another", None, NOW)
+    writing.open_run(connection, Opened(run_id, "another", None, NOW, 8))
     (row,) = read(connection, "agent_runs", run_id)
     assert (row["name"], row["tags"], row["started_at"].timestamp()) == ("a run", {"a": 1}, NOW / 1e6)
+    assert (row["seed"], row["random"]) == (7, {"index": 1})
 
 
 def test_ending_and_resuming(connection: Any, run_id: UUID) -> None:
     begin(connection, start(run_id))
-    assert writing.end_run(connection, run_id, "failed", NOW, '{"type": "E"}')
+    assert writing.end_run(connection, Ended(run_id, "failed", NOW, '{"type": "E"}'))
     assert read(connection, "agent_runs", run_id)[0]["status"] == "failed"
-    assert writing.resume_run(connection, run_id) == 1
+    assert writing.resume_run(connection, run_id) == Resumed(1, "a run", {"a": 1}, 7)
     (row,) = read(connection, "agent_runs", run_id)
     assert (row["status"], row["error"], row["finished_at"]) == ("running", None, None)
-    assert not writing.end_run(connection, uuid4(), "ok", NOW, None)
+    assert not writing.end_run(connection, Ended(uuid4(), "ok", NOW))
     assert writing.resume_run(connection, uuid4()) is None
+
+
+def test_what_a_run_came_to_stays_until_a_later_end_says_otherwise(connection: Any, run_id: UUID) -> None:
+    def end(**given: Any) -> list[object]:
+        assert writing.end_run(connection, Ended(run_id, "ok", NOW)._replace(**given))
+        (row,) = read(connection, "agent_runs", run_id)
+        return [row[name] for name in ("result", "result_exact", "drawn")]
+
+    assert end() == [None, None, None]
+    assert end(result="[1]", result_exact='["tuple"]', drawn='["0 ff"]') == [[1], ["tuple"], ["0 ff"]]
+    assert end() == [[1], ["tuple"], ["0 ff"]]
+    assert end(result="2") == [2, None, ["0 ff"]]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_one_step_and_several_keep_what_a_replay_gives_back(
+    connection: Any, run_id: UUID, count: int
+) -> None:
+    begin(connection, *[start(run_id, lane=n, drawn=f'["0{n}"]') for n in range(count)])
+    end(connection, *[finish(run_id, n + 1, form=f"stream {n}", random_after=str(n)) for n in range(count)])
+    rows = read(connection, "agent_steps", run_id)
+    assert [(r["lane"], r["drawn"], r["form"], r["random_after"]) for r in rows] == [
+        (n, [f"0{n}"], f"stream {n}", n) for n in range(count)
+    ]
 
 
 def test_steps_begun_just_so_are_found_again(connection: Any, run_id: UUID) -> None:

@@ -15,7 +15,7 @@ State = tuple[Any, ...]
 
 def to_json(state: State) -> dict[str, object] | None:
     """`{"numbers": base64, "index": …, "gauss": …}`; None for a state that is not Mersenne Twister's, version 3."""
-    if state[0] != VERSION or len(state[1]) != _WORDS + 1:
+    if state[0] != VERSION or len(state[1]) != _WORDS + 1 or not isinstance(state[2], float | None):
         return None
     *numbers, index = state[1]
     gauss = None if state[2] is None else state[2].hex()

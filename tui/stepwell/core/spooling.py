@@ -1,16 +1,17 @@
 """The file that a run goes to while its database takes nothing: one JSON object a line, in the order of events.
 
-The first line says what it is: `{"stepwell_spool": 1, "run_id": …, "last": …, "at": …, "why": …}`; `last` is the last
+The first line says what it is: `{"stepwell_spool": 2, "run_id": …, "last": …, "at": …, "why": …}`; `last` is the last
 step number that the recorder had been given, `at` the time in microseconds since 1970, `why` what the database said.
 Each further line holds one record under its kind:
 
-    open    the run begins: name, tags, started_at
+    open    the run begins: name, tags, started_at, seed, random
     resume  an existing run is taken up
     begin   a step begins: number (provisional, beyond `last`), and columns of agent_steps by their names; `sent` is an
             input under which the database may have recorded the step already
     finish  a step has its outcome: step_number, provisional or one of the database's, and columns of agent_steps
-    end     the run has ended: status, finished_at, error, keep
+    end     the run has ended: status, finished_at, error, keep, drawn, result, result_exact
 
+Version 1 lacks what a replay draws of chance, the lanes of steps and the result of a run; it is read all the same.
 Times are microseconds since 1970; JSON payloads are text, so that they stay as they are. A field that is left out is
 NULL. A last line without its end was cut off by a crash: nobody was told that it had been recorded.
 """
@@ -23,7 +24,7 @@ from uuid import UUID
 
 from stepwell.errors import InvalidFileError
 
-VERSION = 1
+VERSION = 2
 _MARK = "stepwell_spool"
 BEGINNING = b'{"stepwell_spool": '
 """How every such file begins."""
@@ -86,9 +87,10 @@ def _object(line: bytes, number: int, name: str) -> dict[str, Any]:
 
 
 def _header(found: Mapping[str, Any], name: str) -> tuple[UUID, int]:
-    if found.get(_MARK) != VERSION:
+    if found.get(_MARK) not in range(1, VERSION + 1):
         raise InvalidFileError(
-            f"{name}: version {found.get(_MARK)!a} of the spool, and only {VERSION} is known; upgrade Stepwell"
+            f"{name}: version {found.get(_MARK)!a} of the spool, and only those up to {VERSION} are known;"
+            " upgrade Stepwell"
         )
     try:
         return UUID(found["run_id"]), int(found["last"])

@@ -105,15 +105,15 @@ def _open(connection: Connection[Any], intent: OpenRun, books: Books) -> None:
 
 
 def _resume(connection: Connection[Any], intent: ResumeRun, books: Books) -> None:
-    steps = writing.resume_run(connection, intent.run_id)
-    if steps is not None:
+    row = intent.row = writing.resume_run(connection, intent.run_id)
+    if row is not None:
         intent.found = True
         if intent.run_id not in books:  # go on with the loops that its recorder was in
             for agent, number, name, call_hash in writing.read_calls(connection, intent.run_id):
                 book_of(books, intent.run_id).tracker.add(agent, number, name, call_hash)
         book = book_of(books, intent.run_id)
         book.opened += 1
-        book.last = book.foreign = max(book.last, steps)
+        book.last = book.foreign = max(book.last, row.steps)
         book.guarded = is_pooled(connection)
     intent.answer()
 

@@ -7,7 +7,6 @@ not make the call.
 
 import os
 import random
-import threading
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -16,34 +15,45 @@ from stepwell.core.chance import State, to_json
 from stepwell.core.codec import dump
 from stepwell.recorder.context import current_frame
 
+MOST = 10_000
+"""So many draws of a run wait for a step to take them along; one that draws more can be replayed up to there."""
+
 
 class Draws:
-    """What `uuid` gave to one run, by lane, until a step takes it along."""
+    """What `uuid` gave to one run, by lane, until a step takes it along.
 
-    __slots__ = ("_by_lane", "_lock")
+    Without a lock, as a collected object may draw in the middle of anything: nobody else is in the lane of the caller.
+    """
+
+    __slots__ = ("_by_lane", "_full", "_waiting")
 
     def __init__(self) -> None:
         self._by_lane: dict[int, list[str]] = {}
-        self._lock = threading.Lock()
+        self._waiting = 0
+        self._full = False
 
     def add(self, lane: int, given: bytes) -> None:
-        with self._lock:
-            self._by_lane.setdefault(lane, []).append(given.hex())
+        if self._full:
+            return
+        self._by_lane.setdefault(lane, []).append(given.hex())
+        self._waiting += 1
+        self._full = self._waiting >= MOST  # what came later would be drawn in place of what is missing
 
     def take(self, lane: int) -> str | None:
         """What a lane has drawn since it was asked last, as a JSON list; None for nothing."""
-        if not self._by_lane:
+        if not self._by_lane or (given := self._by_lane.pop(lane, None)) is None:
             return None
-        with self._lock:
-            given = self._by_lane.pop(lane, None)
-        return None if given is None else dump(given)
+        self._waiting -= len(given)
+        return dump(given)
 
     def rest(self) -> str | None:
-        """What all have drawn that no step took."""
-        with self._lock:
-            given = [text for texts in self._by_lane.values() for text in texts]
-            self._by_lane.clear()
-        return dump(given) if given else None
+        """What no step took, as a JSON list, each after the number of its lane: `3 9f86…`; None for nothing."""
+        given, self._by_lane = self._by_lane, {}
+        return (
+            dump([f"{lane} {text}" for lane, texts in given.copy().items() for text in texts])
+            if given
+            else None
+        )
 
 
 class Os:
@@ -58,7 +68,7 @@ class Os:
 
 def watch_uuid() -> None:
     """Have what `uuid` gives noted for the run that asks. Once is enough."""
-    if vars(uuid)["os"] is os:
+    if vars(uuid).get("os") is os:
         vars(uuid)["os"] = Os(_draw)
 
 
@@ -70,17 +80,42 @@ def _draw(count: int) -> bytes:
     return given
 
 
-def state() -> State:
-    """What `random` stands at."""
-    return random.getstate()
+def own_uuid() -> uuid.UUID:
+    """One of which no run knows, nor does a replay give it again."""
+    return uuid.UUID(bytes=os.urandom(16), version=4)
 
 
-def change(before: State | None) -> str | None:
-    """What `random` stands at now as JSON text, None where it has not been drawn from since `before`."""
+Mark = tuple[Any, ...]
+"""What tells one state of `random` from another, much smaller than the state."""
+
+
+def mark() -> Mark:
+    """That of the state now."""
+    return _mark(random.getstate())
+
+
+def _mark(state: State) -> Mark:
+    _, words, gauss = state
+    return (
+        words[-1],
+        words[:4],
+        gauss,
+    )  # the last says how many are used; when all are, all of them are made anew
+
+
+def now() -> str | None:
+    """What `random` stands at, as JSON text; None for a state that cannot be kept."""
+    return _text(random.getstate())
+
+
+def change(before: Mark | None) -> str | None:
+    """The same, and None also where it has not been drawn from since `before`."""
     if before is None:
         return None
-    now = random.getstate()
-    if now == before:
-        return None
-    made = to_json(now)
+    state = random.getstate()
+    return None if _mark(state) == before else _text(state)
+
+
+def _text(state: State) -> str | None:
+    made = to_json(state)
     return None if made is None else dump(made)

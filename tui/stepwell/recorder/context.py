@@ -46,6 +46,10 @@ def parent_in(run_id: UUID) -> int | None:
 
 
 def enter(frame: Frame) -> Token[Frame | None]:
+    """What runs until `leave(token)` is there; and within what a replay does not run, nothing of the run is run."""
+    outer = _current.get()
+    if outer is not None and outer.served and not frame.served and outer.run.run_id == frame.run.run_id:
+        frame = frame._replace(served=True)
     return _current.set(frame)
 
 

@@ -12,7 +12,7 @@ from psycopg import Connection
 
 from stepwell.core.codec import Encoded
 from stepwell.errors import RecordingError
-from stepwell.store.rows import NOT_NOW, Ended, Finish, Opened, Start
+from stepwell.store.rows import NOT_NOW, Ended, Finish, Opened, Resumed, Start
 
 log = logging.getLogger("stepwell")
 
@@ -127,13 +127,14 @@ class OpenRun(Intent):
 
 
 class ResumeRun(Intent):
-    """Take up a run that is there; `found` says afterwards whether it was."""
+    """Take up a run that is there; `found` says afterwards whether it was, and `row` what the database has of it."""
 
-    __slots__ = ("found", "run_id")
+    __slots__ = ("found", "row", "run_id")
 
     def __init__(self, run_id: UUID) -> None:
         super().__init__()
         self.run_id, self.found = run_id, False
+        self.row: Resumed | None = None
 
     def describe(self) -> str:
         return f"run {self.run_id} was not resumed"
@@ -145,7 +146,7 @@ class EndRun(Intent):
     __slots__ = ("row",)
 
     def __init__(self, row: Ended) -> None:
-        super().__init__()
+        super().__init__(len(row.result or "") + len(row.result_exact or ""))
         self.row = row
 
     @property
@@ -187,7 +188,7 @@ class StartStep(Intent):
         whole: Callable[[], tuple[Encoded, Encoded]] | None = None,
         full: Encoded | None = None,
     ) -> None:
-        super().__init__(len(row.input) + len(row.input_exact or ""))
+        super().__init__(len(row.input) + len(row.input_exact or "") + len(row.drawn or ""))
         self.row, self.base, self.whole, self.full = row, base, whole, full
         self.number: int | None = None
         self.sent: Start | None = None
@@ -214,7 +215,7 @@ class FinishStep(Intent):
     __slots__ = ("agent", "counted", "name", "row")
 
     def __init__(self, row: Finish, agent: str | None, name: str | None) -> None:
-        super().__init__(len(row.output or "") + len(row.output_exact or ""))
+        super().__init__(sum(map(len, filter(None, (row.output, row.output_exact, row.random_after)))))
         self.row, self.agent, self.name = row, agent, name
         self.counted = False
 

@@ -4,29 +4,30 @@ import asyncio
 import sys
 import threading
 from concurrent.futures import thread as pools
+from itertools import count
 from weakref import WeakKeyDictionary
 
-_ITEM = pools._WorkItem.run.__code__
+_ITEM = getattr(getattr(getattr(pools, "_WorkItem", None), "run", None), "__code__", None)
 """What runs one piece of work in a thread of a pool, which takes one after the other."""
+_FEW = 256
 
 
 class Lanes:
-    """Numbers them in the order in which they are first seen."""
+    """Numbers them in the order in which they are first seen.
 
-    def __init__(self) -> None:
+    Without a lock, as a collected object may ask in the middle of anything: a lane is numbered by nobody else.
+    """
+
+    def __init__(self, process: int = 0) -> None:
+        """`process` is the id of a forked process, of whose lanes its parent has none; 0 for the first of a run."""
         self._numbers: WeakKeyDictionary[object, int] = WeakKeyDictionary()
-        self._lock = threading.Lock()
-        self._count = 0
+        self._count = count(process * _FEW % 2**30)
 
     def number(self) -> int:
         """The lane of the code that calls this."""
         worker = _worker()
         found = self._numbers.get(worker)
-        if found is None:
-            with self._lock:
-                found = self._numbers.setdefault(worker, self._count)
-                self._count += found == self._count
-        return found
+        return self._numbers.setdefault(worker, next(self._count)) if found is None else found
 
 
 def _worker() -> object:

@@ -2,9 +2,9 @@
 
 import contextlib
 import logging
-import random
 import time
 from collections.abc import Callable, Sequence
+from random import SystemRandom
 from typing import Any
 from uuid import UUID
 
@@ -178,7 +178,7 @@ class Link:
                     raise
                 todo = [intent for intent in todo if not intent.settled]
                 self._pausing()
-                time.sleep(random.uniform(0, 0.005 * 2**attempt))
+                time.sleep(SystemRandom().uniform(0, 0.005 * 2**attempt))  # not from what the agent draws
             except psycopg.errors.ReadOnlySqlTransaction:  # another server has become the primary
                 self._line.disconnect()
                 if reconnected:

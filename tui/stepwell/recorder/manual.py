@@ -13,7 +13,7 @@ class StepBlock:
     """Begins its step on entry and ends it on exit, as `with` and as `async with`.
 
     `output` is what is recorded; None, the JSON null, unless it is set. What the block raises is recorded as the
-    step's error, beside an output that was set before.
+    step's error, beside an output that was set before. In a replay `output` begins as what was recorded.
     """
 
     def __init__(self, step: BlockStep) -> None:
@@ -38,7 +38,7 @@ class StepBlock:
 
     def __enter__(self) -> StepBlock:
         self._step.begin()
-        self.output = self._step.recorded
+        self._take_recorded()
         self._token = self._step.enter(served=False)
         return self
 
@@ -53,7 +53,7 @@ class StepBlock:
 
     async def __aenter__(self) -> StepBlock:
         await self._step.abegin()
-        self.output = self._step.recorded
+        self._take_recorded()
         self._token = self._step.enter(served=False)
         return self
 
@@ -65,6 +65,10 @@ class StepBlock:
             await self._step.afinish(self.output)
         else:
             await self._step.afail(error, self.output)
+
+    def _take_recorded(self) -> None:
+        if self._step.replayed:
+            self.output = self._step.recorded
 
     def _leave(self) -> None:
         if self._token is not None:

@@ -7,24 +7,27 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 from psycopg import Connection
 
-from stepwell.core.chance import to_json
 from stepwell.core.codec import encode, parse
 from stepwell.core.codec.text import clean
 from stepwell.core.redaction import Redactor
 from stepwell.errors import DatabaseError, EncodingError, NotFoundError, StepwellError, UsageError
-from stepwell.recorder import chance, clock, waiting
+from stepwell.recorder import clock, waiting
+from stepwell.recorder.chance import now, own_uuid, watch_uuid
 from stepwell.recorder.failures import cause, failure
 from stepwell.recorder.intents import EndRun, Errand, OpenRun, ResumeRun
 from stepwell.recorder.keeping import Keep, checked
+from stepwell.recorder.named import Options
+from stepwell.recorder.own import Own
 from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.redaction import Redact, redactor
-from stepwell.recorder.run import Options, Run
+from stepwell.recorder.run import Run
 from stepwell.recorder.spool import Spool
+from stepwell.recorder.step import fitting
 from stepwell.recorder.trail import Trail
 from stepwell.recorder.writer import Writer
 from stepwell.settings import paths
@@ -32,7 +35,7 @@ from stepwell.store import writing
 from stepwell.store.connect import Target, connect, resolve
 from stepwell.store.migrate import migrate
 from stepwell.store.reading import find_run
-from stepwell.store.rows import Ended, Opened
+from stepwell.store.rows import Ended, Opened, Resumed
 from stepwell.store.writing import LOCK_TIMEOUT, SPOOL_LOCK_TIMEOUT
 
 log = logging.getLogger("stepwell")
@@ -58,6 +61,8 @@ class Recorder:
     `stepwell.Summary`; what is not, `stepwell prune` deletes.
     `on_failure="spool"` writes to a file what the database does not take, and from there to the database as soon as it
     does; `stepwell import` takes such a file as well. "error" has the step fail, and so its call not be made.
+    `chance` notes, for a replay to draw the same, what `random` stands at and what `uuid4` gives within `with run:`.
+    `redact` does not apply to that: where such an id is a secret, give False.
     Usable from any thread, and in forked children. Close it, or use it as `with`; the end of the interpreter
     closes it too. Raises UsageError for an option; DatabaseError where the database cannot be reached or has no
     tables yet (`stepwell init` makes them; in the embedded Postgres they are made here).
@@ -72,6 +77,7 @@ class Recorder:
         redact: Redact | None = None,
         keep: Keep | None = None,
         on_failure: OnFailure = "error",
+        chance: bool = True,
     ) -> None:
         if durability not in ("ahead", "sync", "async"):
             raise UsageError(f"durability is 'ahead', 'sync' or 'async', not {durability!r}")
@@ -92,7 +98,9 @@ class Recorder:
             log.warning("%s", told)
         self._ready = self._target.server is None
         first = self._connect() if self._spool is None else None
-        chance.watch_uuid()
+        self._chance = chance
+        if chance:
+            watch_uuid()
         self._writer = Writer(self._connect, first, self._spool, lazy=durability == "ahead")
 
     def __repr__(self) -> str:
@@ -107,39 +115,61 @@ class Recorder:
         return _open(self._target, self._durable, LOCK_TIMEOUT if self._spool is None else SPOOL_LOCK_TIMEOUT)
 
     def run(
-        self, name: str | None = None, *, tags: Mapping[str, object] | None = None, seed: int | None = None
+        self,
+        name: str | None = None,
+        *,
+        tags: Mapping[str, object] | None = None,
+        seed: int | None = None,
+        connection: object = None,
     ) -> Opening:
         """A new run, for `with` and `async with`: begun on entry; on exit `ok`, or `failed` with what was raised.
 
-        `tags` are JSON values to find the run by; `seed` is recorded with each step that has none of its own.
+        `tags` are JSON values to find the run by; `seed` is recorded with each step that has none of its own;
+        `connection` is the agent's own, as for `Run.named`. Raises UsageError, EncodingError.
         """
-        options = Options(run_seed=seed, run_name=name)
-        intent = _opening(name, tags, seed, self._redact)
+        intent = _opening(name, tags, seed, self._redact, now() if self._chance else None)
+        options = Options(
+            run_seed=seed,
+            run_name=name,
+            run_tags=None if tags is None else dict(tags),
+            connection=None if connection is None else Own(connection),
+        )
         return Opening(self._trail(intent.run_id, intent.row.started_at), intent, options)
 
     def start(
-        self, name: str | None = None, *, tags: Mapping[str, object] | None = None, seed: int | None = None
+        self,
+        name: str | None = None,
+        *,
+        tags: Mapping[str, object] | None = None,
+        seed: int | None = None,
+        connection: object = None,
     ) -> Run:
         """A new run where no `with` fits; end it with `Run.finish`. One that never ends shows as died later.
 
         Raises RecordingError.
         """
-        return self.run(name, tags=tags, seed=seed).open()
+        return self.run(name, tags=tags, seed=seed, connection=connection).open()
 
-    def resume(self, run_id: UUID | str) -> Run:
+    def resume(self, run_id: UUID | str, *, connection: object = None) -> Run:
         """Take up a run that is there: of another process, alive or dead, or an earlier one of this.
 
         `run_id` may be the beginning of one, if no other run's id begins so, `@failed` or `@last`. Its steps get the
         next numbers. It is running again, and whoever calls `Run.finish` (or leaves `with run:`) ends it for all.
+        Its name, tags and seed are those that it was begun with, as recorded; none where a file takes its steps until
+        the database is back. `connection` is the agent's own, as for `Run.named`.
         Raises NotFoundError for no such run, UsageError for several or for what is no id, RecordingError.
         """
+        own = None if connection is None else Own(connection)
         intent = ResumeRun(run_id if isinstance(run_id, UUID) else self._find(run_id))
         self._writer.do(intent)
         if not intent.found:
             raise NotFoundError(f"no run {run_id} to resume; list them: stepwell runs")
         trail = self._trail(intent.run_id, clock.now())
         trail.known = False
-        return Run(trail, Options())
+        row = intent.row or Resumed(0, None, {}, None)
+        return Run(
+            trail, Options(run_seed=row.seed, run_name=row.name, run_tags=row.tags or None, connection=own)
+        )
 
     def _find(self, text: str) -> UUID:
         """The run whose id begins so, `@failed` or `@last`; a whole id is not looked for."""
@@ -160,7 +190,8 @@ class Recorder:
         return errand.result
 
     def _trail(self, run_id: UUID, started_at: int) -> Trail:
-        return Trail(self._writer, run_id, started_at, Prompts(self._deltas), self._redact, self._keep)
+        prompts = Prompts(self._deltas)
+        return Trail(self._writer, run_id, started_at, prompts, self._redact, self._keep, chance=self._chance)
 
     def close(self) -> None:
         """Commit what is under way and let go of the connection. Runs still open show as died."""
@@ -236,7 +267,11 @@ class Opening:
 
 
 def _opening(
-    name: str | None, tags: Mapping[str, object] | None, seed: int | None, redact: Redactor | None
+    name: str | None,
+    tags: Mapping[str, object] | None,
+    seed: int | None,
+    redact: Redactor | None,
+    random: str | None,
 ) -> OpenRun:
     if name is not None and not clean(name):
         raise UsageError(f"{name!a} cannot be a name: it holds a NUL or half a surrogate pair")
@@ -248,11 +283,7 @@ def _opening(
         given = encoded.plain if redact is None else encode(redact(dict(tags))).plain
     if redact is not None:
         name = redact.label("name", name)
-    stands_at = to_json(chance.state())
-    row = Opened(
-        uuid4(), name, given, clock.now(), seed, None if stands_at is None else encode(stands_at).plain
-    )
-    return OpenRun(row)
+    return OpenRun(Opened(own_uuid(), name, given, clock.now(), fitting(seed), random))
 
 
 def _open(target: Target, durable: bool, lock_timeout: str) -> Connection[Any]:

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextvars import Token
 from types import TracebackType
-from typing import Any, NamedTuple, ParamSpec, TypeVar
-from uuid import UUID
+from typing import Any, ParamSpec, TypeVar
 
 from stepwell.core.codec.text import clean
 from stepwell.core.steps import LLM_CALL, TOOL_CALL
@@ -15,27 +14,16 @@ from stepwell.errors import RecordingError, UsageError
 from stepwell.recorder.book import Book
 from stepwell.recorder.context import Frame, enter, leave
 from stepwell.recorder.manual import StepBlock
+from stepwell.recorder.named import Named, Options
 from stepwell.recorder.own import Own
+
+__all__ = ["Options", "Run"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Options(NamedTuple):
-    """What a view of a run says about its steps; None to leave it to the call.
-
-    `run_seed` is recorded with steps that have no seed of their own; `run_name` is that of the run.
-    """
-
-    name: str | None = None
-    agent: str | None = None
-    seed: int | None = None
-    run_seed: int | None = None
-    run_name: str | None = None
-    connection: Own | None = None
-
-
-class Run:
+class Run(Named):
     """Records the steps of one run. Usable from any thread, task and forked process.
 
     `with run:` (or `async with`) ends it: `ok`, or `failed` with what was raised, unless `finish` did before. Steps
@@ -44,31 +32,8 @@ class Run:
     """
 
     def __init__(self, book: Book, options: Options) -> None:
-        """Made by `Recorder.run`, `start` and `resume`, and by `stepwell.replay`."""
-        self.book = book
-        self._options = options
+        super().__init__(book, options)
         self._token: Token[Frame | None] | None = None
-
-    def __repr__(self) -> str:
-        """`<stepwell.Run 'refund-triage' 7f3a1b2c agent 'b'>`: enough of the id to open the run by."""
-        name = "" if self._options.run_name is None else f"{self._options.run_name!r} "
-        agent = "" if self._options.agent is None else f" agent {self._options.agent!r}"
-        return f"<stepwell.Run {name}{self.run_id.hex[:8]}{agent}>"
-
-    @property
-    def run_id(self) -> UUID:
-        """The run's id: what `stepwell RUN` opens and `Recorder.resume` takes."""
-        return self.book.run_id
-
-    @property
-    def agent_name(self) -> str | None:
-        """Who takes the steps of this view, None in a run of one agent."""
-        return self._options.agent
-
-    @property
-    def options(self) -> Options:
-        """What this view says about its steps."""
-        return self._options
 
     def named(
         self,
@@ -96,7 +61,7 @@ class Run:
         for text in (name, agent):
             if text is not None and not clean(text):
                 raise UsageError(f"{text!a} cannot be a name: it holds a NUL or half a surrogate pair")
-        old = self._options
+        old = self.options
         return Run(
             self.book,
             old._replace(
@@ -142,7 +107,7 @@ class Run:
         """
         if connection is not None:
             return self.named(connection=connection).step(type, name, input, seed=seed)
-        own = self._options
+        own = self.options
         chosen = next((given for given in (seed, own.seed, own.run_seed) if given is not None), None)
         return StepBlock(self.book.block(self, type, own.name if name is None else name, input, chosen))
 
@@ -174,11 +139,11 @@ class Run:
 
     @property
     def connection(self) -> Any:
-        """The agent's own connection that `named` or `Recorder.run` were given, or None.
+        """The agent's own connection that `named` or the Recorder were given, or None.
 
         In a replay, the database as of the step that the agent is at: see `stepwell.replay`.
         """
-        own = self._options.connection
+        own = self.options.connection
         return self.book.connection(None if own is None else own.given)
 
     def result(self, value: T) -> T:

@@ -5,12 +5,13 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from stepwell.core import spooling
 from stepwell.core.spooling import BEGIN, END, FINISH, OPEN, RESUME
 from stepwell.recorder import clock, waiting
 from stepwell.recorder.batches import Book, Books, book_of, count_call
+from stepwell.recorder.chance import own_uuid
 from stepwell.recorder.intents import EndRun, FinishStep, Intent, OpenRun, ResumeRun, StartStep
 
 log = logging.getLogger("stepwell")
@@ -22,7 +23,7 @@ class SpoolFile:
     def __init__(self, folder: Path, run_id: UUID, last: int, why: str) -> None:
         """Raises OSError."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.path = folder / f"{run_id}-{os.getpid()}-{uuid4().hex[:8]}.jsonl"
+        self.path = folder / f"{run_id}-{os.getpid()}-{own_uuid().hex[:8]}.jsonl"
         self.last = self.number = last
         """The last number that the database gave, and the last one that was given here."""
         self.stuck = False

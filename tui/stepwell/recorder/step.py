@@ -7,7 +7,6 @@ import contextlib
 from contextvars import Token
 from typing import TYPE_CHECKING
 
-from stepwell.core.chance import State
 from stepwell.core.codec import Encoded, canonical, digest, encode, encode_and_canonical
 from stepwell.core.recording import storable
 from stepwell.core.steps import LLM_CALL, TOOL_CALL
@@ -26,6 +25,11 @@ if TYPE_CHECKING:
     from stepwell.recorder.trail import Trail
 
 _SEEDS = range(-(2**63), 2**63)
+
+
+def fitting(seed: object) -> int | None:
+    """The seed as a column takes it, None for one that does not fit in."""
+    return seed if type(seed) is int and seed in _SEEDS else None
 
 
 class Step:
@@ -69,11 +73,11 @@ class Step:
         self._name = None if name is None else storable(name)
         self._own = run.options.connection
         self._parent = parent_in(trail.run_id)
-        self._seed = seed if type(seed) is int and seed in _SEEDS else None
+        self._seed = fitting(seed)
         self._given = trail.prompts.given(kind, agent, value, encoded)
         self._full = None if self._given.base is None else encoded
         self._intent: StartStep | None = None
-        self._random: State | None = None
+        self._random: chance.Mark | None = None
         self._tick = 0
         self.form: str | None = None
         """How the answer is handed out, where that is not as it is."""
@@ -97,15 +101,12 @@ class Step:
             given.plain,
             given.exact,
             lane,
-            None,
-            None,
-            None,
-            given.base,
-            given.keep,
-            given.list,
-            given.removed,
             self._trail.draws.take(lane),
-            seen,
+            input_base=given.base,
+            input_keep=given.keep,
+            input_list=given.list,
+            input_removed=given.removed,
+            seen=seen,
         )
         self._intent, self._full = StartStep(row, full=self._full), None
         return self._intent
@@ -113,7 +114,7 @@ class Step:
     def _begun(self, intent: StartStep) -> None:
         if self._given.text is not None:
             self._trail.prompts.begun(self._given, intent.number)
-        self._random = chance.state()
+        self._random = chance.mark() if self._trail.chance else None
         self._tick = clock.tick()
 
     def begin(self) -> None:
@@ -254,7 +255,7 @@ class Step:
             usage.tokens_out,
             None if usage.finish_reason is None else storable(usage.finish_reason),
             self._hash(output, encoded, error),
-            self.form,
+            None if self.form is None else storable(self.form),
             chance.change(self._random),
             seen=seen,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from stepwell.recorder import clock, forks
 from stepwell.recorder.calls import call
 from stepwell.recorder.chance import Draws
 from stepwell.recorder.context import parent_in
-from stepwell.recorder.failures import failure
+from stepwell.recorder.failures import failure, is_too_large
 from stepwell.recorder.intents import EndRun, Errand, StartStep
 from stepwell.recorder.keeping import Keep, judge
 from stepwell.recorder.lanes import Lanes
@@ -45,12 +46,16 @@ class Trail:
         prompts: Prompts,
         redact: Redactor | None = None,
         keep: Keep | None = None,
+        *,
+        chance: bool = True,
     ) -> None:
         self.writer = writer
         self.prompts = prompts
         self.redact = redact
         """What keeps values from being recorded that must not be."""
         self._keep = keep
+        self.chance = chance
+        """Whether it is noted what is drawn."""
         self.run_id = run_id
         self.ended = False
         """Whether somebody has said how the run ended."""
@@ -59,18 +64,18 @@ class Trail:
         self._result: Encoded | None = None
         self._started_at = started_at
         self._tick = clock.tick()
-        self._begin()
+        self._begin(Lanes())
         forks.register(self)
 
-    def _begin(self) -> None:
+    def _begin(self, lanes: Lanes) -> None:
         self._scopes: dict[tuple[str | None, bool], Scope] = {}
         self._lock = threading.Lock()
         self.draws = Draws()
-        self.lanes = Lanes()
+        self.lanes = lanes
 
     def after_fork(self) -> None:
         """In the child: what the parent had under way may never have been recorded, so all begins whole."""
-        self._begin()
+        self._begin(Lanes(os.getpid()))
         self.known = False
         self.prompts.forget()
 
@@ -150,7 +155,8 @@ class Trail:
             )
 
     def drew(self, given: bytes) -> None:
-        self.draws.add(self.lanes.number(), given)
+        if self.chance:
+            self.draws.add(self.lanes.number(), given)
 
     def keep(self, why: str) -> None:
         """Say that the run is worth keeping. Nobody waits for it."""
@@ -171,7 +177,12 @@ class Trail:
             except BaseException:  # an interrupt: the run ends all the same
                 self.writer.submit(ending)
                 raise
-        self.writer.do(ending)
+        try:
+            self.writer.do(ending)
+        except RecordingError as refused:
+            if is_too_large(refused):
+                self.writer.do(_without_result(ending))
+            raise
 
     async def afinish(self, error: BaseException | None) -> None:
         ending = self._ending(error)
@@ -184,7 +195,14 @@ class Trail:
             pass  # then it is kept
         finally:  # after a cancel too
             self.writer.submit(ending)
-        await ending.wait_async()
+        try:
+            await ending.wait_async()
+        except RecordingError as refused:
+            if is_too_large(refused):
+                instead = _without_result(ending)
+                self.writer.submit(instead)
+                await instead.wait_async()
+            raise
 
     def _facts(self) -> Errand | None:
         """What is asked before the end, where somebody decides then whether the run is worth keeping."""
@@ -217,3 +235,7 @@ class Trail:
                 result_exact=None if result is None else result.exact,
             )
         )
+
+
+def _without_result(ending: EndRun) -> EndRun:
+    return EndRun(ending.row._replace(result=None, result_exact=None))

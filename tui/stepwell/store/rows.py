@@ -1,5 +1,6 @@
 """Rows that a recorder writes."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
 
@@ -26,6 +27,7 @@ class Start(NamedTuple):
     input: str
     input_exact: str | None
     lane: int | None = None
+    drawn: str | None = None
     output: str | None = None
     output_exact: str | None = None
     known: int | None = None
@@ -33,14 +35,13 @@ class Start(NamedTuple):
     input_keep: int | None = None
     input_list: str | None = None
     input_removed: str | None = None
-    drawn: str | None = None
     seen: str | None = None
 
 
 class Finish(NamedTuple):
     """The outcome of a step. JSON as text, times as microseconds since 1970.
 
-    `seen` is as that of `Start`, after the call. `form` is how the answer was handed out (`rerun/streams.py`),
+    `seen` is as that of `Start`, after the call. `form` is how the answer was handed out (`core/forms.py`),
     `random_after` what `random` stood at then, where the call drew from it.
     """
 
@@ -74,11 +75,20 @@ class Opened(NamedTuple):
     random: str | None = None
 
 
+class Resumed(NamedTuple):
+    """What the row of a run says that is taken up again."""
+
+    steps: int
+    name: str | None
+    tags: Mapping[str, object]
+    seed: int | None
+
+
 class Ended(NamedTuple):
     """The end of a run. JSON as text, `finished_at` in microseconds since 1970.
 
     `keep` is why it is worth keeping, empty if it is not, None if nobody says; `drawn` what `uuid` gave after the
-    last step, as a JSON list of hexadecimal digits.
+    last step of each lane, as a JSON list of a lane and hexadecimal digits each.
     """
 
     run_id: UUID
@@ -94,40 +104,11 @@ class Ended(NamedTuple):
 NOT_NOW = ""
 """What a row has `seen` that is written later than it happened: a snapshot would be of another moment."""
 START_KINDS: tuple[Kind, ...] = (
-    ID,
-    TEXT,
-    TEXT,
-    TEXT,
-    INT8,
-    INT8,
-    MOMENT,
-    TEXT,
-    TEXT,
-    INT8,
-    TEXT,
-    TEXT,
-    INT8,
-    INT8,
-    INT8,
-    TEXT,
-    TEXT,
-    TEXT,
-    TEXT,
+    *(ID, TEXT, TEXT, TEXT, INT8, INT8, MOMENT, TEXT, TEXT, INT8, TEXT),
+    *(TEXT, TEXT, INT8, INT8, INT8, TEXT, TEXT, TEXT),
 )
 FINISH_KINDS: tuple[Kind, ...] = (
-    ID,
-    INT8,
-    TEXT,
-    TEXT,
-    TEXT,
-    MOMENT,
-    INT8,
-    INT8,
-    TEXT,
-    INT8,
-    TEXT,
-    TEXT,
-    TEXT,
-    TEXT,
+    *(ID, INT8, TEXT, TEXT, TEXT, MOMENT, INT8, INT8, TEXT, INT8),
+    *(TEXT, TEXT, TEXT, TEXT),
 )
 """How their columns are sent."""

@@ -14,7 +14,7 @@ from stepwell.errors import InvalidFileError, NotFoundError
 from stepwell.store import writing
 from stepwell.store.origins import columns_of
 from stepwell.store.queries import query
-from stepwell.store.rows import NOT_NOW, Finish, Start
+from stepwell.store.rows import NOT_NOW, Ended, Finish, Opened, Start
 
 # What the server says of a value and not of its own condition: about data, constraints and limits.
 _OF_THE_ROW = ("22", "23", "54")
@@ -34,7 +34,8 @@ class Continued:
     refused: dict[int, str] = field(default_factory=dict)
     """Lines whose content the server does not take, and its words; the rest is there.
 
-    A step keeps its number, and has these words as its input; one without its outcome stays in doubt.
+    A step keeps its number, and has these words as its input; one without its outcome stays in doubt; a run ends
+    without its result.
     """
 
 
@@ -91,24 +92,22 @@ class _Work:
         for record in records:
             self.line = record.line
             why = self.done.refused.get(record.line)
-            self.may_be_left_out = why is None and record.kind in (BEGIN, FINISH)
+            self.may_be_left_out = why is None and record.kind in (BEGIN, FINISH, END)
             if record.kind == BEGIN:
                 self._begin(record.fields if why is None else _refused(record.fields, why))
                 on_step()
             elif record.kind == FINISH and why is None:
                 self._finish(record.fields)
             elif record.kind == END:
-                self._end(record.fields)
+                self._end(record.fields if why is None else _without_result(record.fields))
 
     def _open(self, records: Sequence[Record]) -> None:
         """See that the run is there, and that nobody else writes to it meanwhile."""
         for record in records:
             if record.kind == OPEN:
-                given = record.fields
-                row = {"name": given.get("name"), "tags": given.get("tags"), **columns_of(self._connection)}
-                self._run_once(
-                    "begin_spooled_run", {**row, "started_at": writing.moment(given["started_at"])}
-                )
+                given = {**dict.fromkeys(Opened._fields), **record.fields}
+                given["started_at"] = writing.moment(given["started_at"])
+                self._run_once("begin_spooled_run", {**given, **columns_of(self._connection)})
         if not writing.await_runs(self._connection, [self._spooled.run_id]):
             raise NotFoundError(
                 f"run {self._spooled.run_id}, which this file goes on with, is not in database"
@@ -116,7 +115,7 @@ class _Work:
             )
 
     def _run_once(self, name: str, row: Mapping[str, object]) -> None:
-        done = self._connection.execute(query(name), {"run_id": self._spooled.run_id, **row})
+        done = self._connection.execute(query(name), {**row, "run_id": self._spooled.run_id})
         self.done.changed |= done.rowcount > 0
 
     def _there(self, begins: Sequence[Record]) -> dict[int, int]:
@@ -170,7 +169,7 @@ class _Work:
         return dump(loop | {name: self._number(loop[name]) or loop[name] for name in ("first", "last")})
 
     def _end(self, fields: Mapping[str, Any]) -> None:
-        row = {"status": fields["status"], "error": fields.get("error"), "keep": fields.get("keep")}
+        row = {**dict.fromkeys(Ended._fields), **fields}
         self._run_once("end_spooled_run", {**row, "finished_at": writing.moment(fields["finished_at"])})
 
     def _number(self, number: int | None) -> int | None:
@@ -182,7 +181,11 @@ class _Work:
 
 def _refused(fields: Mapping[str, Any], why: str) -> dict[str, Any]:
     """In place of a step whose content the server does not take: the steps after it go by their numbers."""
-    kept = ("number", "step_type", "agent", "name", "parent_step", "started_at")
+    kept = ("number", "step_type", "agent", "name", "parent_step", "started_at", "lane", "drawn")
     row = {name: fields[name] for name in kept if name in fields}
     output = "null" if fields.get("output") is not None else None
     return row | {"input": dump({"refused": storable(why)}), "output": output}
+
+
+def _without_result(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in ("result", "result_exact")}

@@ -21,7 +21,7 @@ from stepwell.store.origins import columns_of, learn_origin
 from stepwell.store.pooled import SETTINGS, is_pooled, send_whole, transient
 from stepwell.store.prepared import BOOL, INT8, Prepared
 from stepwell.store.queries import query
-from stepwell.store.rows import FINISH_KINDS, START_KINDS, Ended, Finish, Opened, Start
+from stepwell.store.rows import FINISH_KINDS, START_KINDS, Ended, Finish, Opened, Resumed, Start
 
 LOCK_TIMEOUT = "30s"
 """How long a recorder's statement waits for a lock, unless the role has a `lock_timeout` of its own."""
@@ -30,7 +30,7 @@ SPOOL_LOCK_TIMEOUT = "5s"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # So many columns, and `known`, has a step that begins without an outcome and whose input is whole.
-_PLAIN: Final = 10
+_PLAIN: Final = 11
 _START = Prepared(
     "start_step", (*Start._fields[:_PLAIN], "known", "now"), (*START_KINDS[:_PLAIN], INT8, BOOL)
 )
@@ -67,7 +67,7 @@ def prepare(connection: Connection[Any], *, durable: bool, lock_timeout: str = L
 
 def start_step(connection: Connection[Any], row: Start, sent: Callable[[], None] | None = None) -> int | None:
     """Begin one step. Returns its number, None where it was not written."""
-    if row.output is not None or row.input_base is not None or row.seen or row.drawn:
+    if row.output is not None or row.input_base is not None or row.seen:
         return write_steps(connection, [], [row], sent)[1][0]
     result = _START.run(connection, (*row[:_PLAIN], row.known, row.seen is None), sent)
     return _int(result.get_value(0, 1)) if result.ntuples else None
@@ -113,11 +113,11 @@ def open_run(connection: Connection[Any], opened: Opened) -> None:
     _execute(connection, "open_run", {**row, **columns_of(connection), "key": _key(connection, run_id)})
 
 
-def resume_run(connection: Connection[Any], run_id: UUID) -> int | None:
-    """Take up a run. Returns how many steps it has, None for no such run."""
+def resume_run(connection: Connection[Any], run_id: UUID) -> Resumed | None:
+    """Take up a run. None for no such run."""
     given = {"run_id": run_id, "key": _key(connection, run_id), **columns_of(connection)}
     row = _execute(connection, "resume_run", given).fetchone()
-    return None if row is None else row[0]
+    return None if row is None else Resumed(*row[: len(Resumed._fields)])
 
 
 def read_calls(connection: Connection[Any], run_id: UUID) -> list[tuple[str | None, int, str | None, int]]:
