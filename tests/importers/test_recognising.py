@@ -39,7 +39,7 @@ def test_the_content_decides_and_the_name_does_not() -> None:
     ],
 )
 def test_unknown_content_is_named(value: object, holds: str) -> None:
-    known = "spooled run, SWE-agent trajectory, chat-completions messages"
+    known = "exported recording, spooled run, SWE-agent trajectory, chat-completions messages"
     assert problem(file(value)) == f"x.json: not a recording that Stepwell knows ({known}): it holds {holds}"
 
 

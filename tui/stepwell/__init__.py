@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stepwell.recorder.keeping import Summary, keep
     from stepwell.recorder.recorder import Recorder
     from stepwell.recorder.run import Run
+    from stepwell.rerun.files import replay_file
     from stepwell.rerun.replaying import replay
     from stepwell.rerun.stops import Diverged, Refused
 
@@ -38,6 +39,7 @@ __all__ = [
     "current_run",
     "keep",
     "replay",
+    "replay_file",
     "tool",
 ]
 
@@ -51,6 +53,7 @@ _HOMES = {
     "current_run": "recorder.context",
     "keep": "recorder.keeping",
     "replay": "rerun.replaying",
+    "replay_file": "rerun.files",
     "tool": "recorder.decorator",
 }
 

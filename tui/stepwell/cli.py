@@ -56,6 +56,11 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ),
     ("import", "record runs from files", "stepwell import trajectories/*.traj"),
     (
+        "export",
+        "write a run to a file, and a test that replays it",
+        "stepwell export 7f3a refund.json\n  stepwell export @failed --pytest tests/test_refund.py --agent shop:triage",
+    ),
+    (
         "init",
         "create the tables, or bring them up to date",
         "stepwell init --dsn postgresql://owner@db1/agents",

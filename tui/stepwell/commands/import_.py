@@ -14,6 +14,7 @@ import psycopg
 
 from stepwell.commands.output import emit, line, note
 from stepwell.commands.session import target_of
+from stepwell.core.recorded import RecordedRun
 from stepwell.core.recording import run_id
 from stepwell.core.spooling import BEGIN, Spooled
 from stepwell.errors import EncodingError, InvalidFileError, StepwellError
@@ -22,6 +23,7 @@ from stepwell.importers.document import printable
 from stepwell.importers.spool import NAME as SPOOL
 from stepwell.recorder.waiting import is_left
 from stepwell.store.connect import connect
+from stepwell.store.copying import import_recorded
 from stepwell.store.importing import Imported, import_runs, import_spooled
 
 QUIET_SECONDS = 0.5
@@ -73,6 +75,8 @@ def import_file(connection: psycopg.Connection, path: Path) -> tuple[str, Import
     reading = read(data, str(path))
     if reading.spooled is not None:
         return reading.format, _import_spooled(connection, path, reading.spooled)
+    if reading.recorded is not None:
+        return reading.format, _import_recorded(connection, path, reading.recorded)
     digest = sha256(data).hexdigest()
     runs = [(run_id(digest, index), run) for index, run in enumerate(reading.runs)]
     progress = Progress(sys.stderr, path.name, sum(len(run.steps) for run in reading.runs))
@@ -85,6 +89,14 @@ def import_file(connection: psycopg.Connection, path: Path) -> tuple[str, Import
     finally:
         progress.clear()
     return reading.format, done
+
+
+def _import_recorded(connection: psycopg.Connection, path: Path, run: RecordedRun) -> Imported:
+    progress = Progress(sys.stderr, path.name, len(run.steps))
+    try:
+        return import_recorded(connection, run, datetime.now(UTC), progress.step)
+    finally:
+        progress.clear()
 
 
 def _import_spooled(connection: psycopg.Connection, path: Path, spooled: Spooled) -> Imported:
@@ -154,7 +166,7 @@ def _say_done(file: str, format_name: str, done: Imported, *, as_json: bool) -> 
         _emit(file, format_name, done, None)
     elif done.new:
         there = f"; already there: {_ids(done.there)}" if done.there else ""
-        counts = f"{_counted(len(done.new), 'run')}, {_counted(done.steps, 'step')}"
+        counts = f"{counted(len(done.new), 'run')}, {counted(done.steps, 'step')}"
         line(f"imported {counts} from {printable(file)} ({format_name}): {_ids(done.new)}{there}")
     else:
         line(f"already there: {printable(file)} ({format_name}): {_ids(done.there)}")
@@ -189,5 +201,6 @@ def _ids(ids: Sequence[UUID]) -> str:
     return shown if len(ids) <= _SHOWN_IDS else f"{shown} and {len(ids) - _SHOWN_IDS} more"
 
 
-def _counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """`1 step`, `1,200 steps`"""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

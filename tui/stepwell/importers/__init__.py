@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from stepwell.core.recorded import RecordedRun
 from stepwell.core.recording import ImportedRun
 from stepwell.core.spooling import Spooled
 from stepwell.errors import InvalidFileError
-from stepwell.importers import chat_completions, spool, swe_agent
+from stepwell.importers import cassette, chat_completions, spool, swe_agent
 from stepwell.importers.document import Document, kind, printable
 
 __all__ = ["FORMATS", "Format", "Reading", "read", "recognise"]
@@ -22,22 +23,23 @@ class Format:
     name: str
     title: str
     recognises: Callable[[Document], bool]
-    read: Callable[[Document], tuple[ImportedRun, ...] | Spooled]
+    read: Callable[[Document], tuple[ImportedRun, ...] | RecordedRun | Spooled]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a file holds: whole runs, or what a recorder put there of one run."""
+    """What a file holds: whole runs, one run as it was recorded, or what a recorder put there of one run."""
 
     format: str
     runs: tuple[ImportedRun, ...] = ()
+    recorded: RecordedRun | None = None
     spooled: Spooled | None = None
 
 
 # A mini-swe-agent file is a list of chat messages too: the narrower format is asked first.
 FORMATS = tuple(
     Format(module.NAME, module.TITLE, module.recognises, module.read)
-    for module in (spool, swe_agent, chat_completions)
+    for module in (cassette, spool, swe_agent, chat_completions)
 )
 
 
@@ -53,6 +55,8 @@ def read(data: bytes, file_name: str) -> Reading:
     runs = format_.read(document)
     if isinstance(runs, Spooled):
         return Reading(format_.name, spooled=runs)
+    if isinstance(runs, RecordedRun):
+        return Reading(format_.name, recorded=runs)
     stem = file_name.rsplit("/", 1)[-1].removesuffix(".gz")
     for ending in (".json", ".jsonl", ".traj"):
         stem = stem.removesuffix(ending)

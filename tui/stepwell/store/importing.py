@@ -50,7 +50,7 @@ def import_runs(
     schema or the right is missing or the server takes a value for too large, and EncodingError.
     """
     done = Imported()
-    with _explained(connection), connection.transaction():
+    with explained(connection), connection.transaction():
         for run_id, run in runs:
             _import_run(connection, run_id, run, source, at, done, on_step)
     return done
@@ -64,7 +64,7 @@ def import_spooled(
     Raises DatabaseError like `import_runs`, NotFoundError where the run is not in this database and did not begin in
     the file, and InvalidFileError.
     """
-    with _explained(connection):
+    with explained(connection):
         writing.prepare(connection, durable=True)
         went_on = continue_run(connection, spooled, on_step)
     of = [spooled.run_id]
@@ -73,7 +73,7 @@ def import_spooled(
 
 
 @contextmanager
-def _explained(connection: psycopg.Connection) -> Iterator[None]:
+def explained(connection: psycopg.Connection) -> Iterator[None]:
     """Raises DatabaseError for what goes wrong."""
     if not has_runs_table(connection):
         raise DatabaseError(f"no table agent_runs in {connection.info.dbname}; create it: stepwell init")

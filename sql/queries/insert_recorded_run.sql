@@ -1,0 +1,8 @@
+-- A run of another database, with all that it has there; no row comes back where it is there already.
+INSERT INTO agent_runs (run_id, name, status, tags, steps, finished, agents, started_at, finished_at, error, loop, source,
+                        seed, random, drawn, result, result_exact)
+VALUES (%(run_id)s, %(name)s, %(status)s, %(tags)s::jsonb, %(steps)s, %(finished)s, %(agents)s::text[], %(started_at)s,
+        %(finished_at)s, %(error)s::jsonb, %(loop)s::jsonb, %(source)s, %(seed)s, %(random)s::jsonb, %(drawn)s::jsonb,
+        %(result)s::jsonb, %(result_exact)s::jsonb)
+ON CONFLICT (run_id) DO NOTHING
+RETURNING run_id
