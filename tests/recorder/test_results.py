@@ -22,7 +22,7 @@ def look(*_: object) -> None:
 def test_the_last_result_that_was_given_is_kept_with_its_types(recorder: Recorder, run_row: Any) -> None:
     with recorder.run() as run:
         assert run.result("first") == "first"
-        given = {"total": (1, 2.0), "at": b"\x00"}
+        given: dict[str, object] = {"total": (1, 2.0), "at": b"\x00"}
         assert run.result(given) is given
         given["more"] = "later"
     row = {name: json.dumps(run_row(run.run_id)[name]) for name in ("result", "result_exact")}
@@ -114,7 +114,7 @@ def test_a_result_is_redacted_as_everything_is(schema_dsn: str, run_row: Any) ->
 def test_a_run_says_what_it_was_begun_with_when_it_is_taken_up_too(
     recorder: Recorder, steps: Any, run_row: Any
 ) -> None:
-    tags = {"tenant": "a", "tries": [1]}
+    tags: dict[str, object] = {"tenant": "a", "tries": [1]}
     with recorder.run("refund", tags=tags, seed=7) as run:
         tags["more"] = 1
         again = recorder.resume(run.run_id)

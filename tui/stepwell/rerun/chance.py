@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-import threading
 import uuid
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,16 +14,23 @@ from stepwell.core.chance import from_json
 from stepwell.core.codec import parse
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.recorder.chance import Os
+from stepwell.recorder.context import current_frame
+from stepwell.recorder.lanes import Lanes
 
 
 class Chance:
     """Usable from any thread. Outside of `installed` nothing is changed."""
 
-    def __init__(self, run: RecordedRun) -> None:
+    def __init__(self, run: RecordedRun, lanes: Lanes) -> None:
+        """`lanes` numbers threads and tasks as the recorder did: in the order in which they first draw or ask."""
         self._begin = None if run.random is None else from_json(parse(run.random))
-        self._drawn = deque(bytes.fromhex(text) for step in run.steps for text in step.drawn)
-        self._drawn.extend(bytes.fromhex(text) for text in run.drawn)
-        self._lock = threading.Lock()
+        self._lanes = lanes
+        self._drawn: dict[int, deque[bytes]] = defaultdict(deque)
+        for step in run.steps:
+            self._drawn[step.lane or 0].extend(map(bytes.fromhex, step.drawn))
+        for text in run.drawn:
+            lane, _, given = text.rpartition(" ")
+            self._drawn[int(lane or 0)].append(bytes.fromhex(given))
         self.missing = False
         """Whether more was drawn than was recorded."""
 
@@ -35,11 +41,14 @@ class Chance:
             random.setstate(state)
 
     def bytes(self, count: int) -> bytes:
-        """In place of `os.urandom`, for `uuid`."""
-        with self._lock:
-            if self._drawn and len(self._drawn[0]) == count:
-                return self._drawn.popleft()
-            self.missing = True
+        """In place of `os.urandom`, for `uuid`; where the recorder notes nothing, that itself."""
+        frame = current_frame()
+        if frame is None or frame.served:
+            return os.urandom(count)
+        mine = self._drawn.get(self._lanes.number())
+        if mine and len(mine[0]) == count:
+            return mine.popleft()
+        self.missing = True
         return os.urandom(count)
 
     @contextmanager

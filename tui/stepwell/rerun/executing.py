@@ -56,7 +56,7 @@ class Execution:
         if inspect.iscoroutinefunction(self._other.fn):
             return self._await(None, lambda: self._other.fn(*args, **kwargs))
         step = self._begin()
-        token = enter(Frame(self._run, step.number))
+        token = enter(Frame(self._run, step.number, served=True))
         try:
             result = self._other.fn(*args, **kwargs)
         except Exception as error:  # of the user's own code: compared with what it raised then
@@ -71,7 +71,7 @@ class Execution:
 
     async def _await(self, step: RecordedStep | None, call: Callable[[], Any]) -> Any:
         step = step or self._begin()
-        token = enter(Frame(self._run, step.number))
+        token = enter(Frame(self._run, step.number, served=True))
         try:
             result = await call()
         except Exception as error:  # of the user's own code: compared with what it raised then

@@ -76,9 +76,10 @@ def play(
     """
     dialogue = Dialogue(recorded, identities, to, on_step)
     clock = Clock(microseconds(_begin(recorded)) or 0)
-    chance = Chance(recorded)
+    chance = Chance(recorded, dialogue.lanes)
     playback = Playback(dialogue, clock, chance, instead, connection)
-    run = Run(playback, Options(run_seed=recorded.seed, run_name=recorded.head.name))
+    head = recorded.head
+    run = Run(playback, Options(run_seed=recorded.seed, run_name=head.name, run_tags=head.tags))
 
     def stuck() -> None:
         dialogue.end(Reached("nothing is left that the agent waits for"))
