@@ -29,6 +29,7 @@ from stepwell.rerun.streams import AsyncStream, Reader, Ways, hand_out
 
 if TYPE_CHECKING:
     from stepwell.recorder.run import Run
+    from stepwell.rerun.database import Visit
 
 CANCEL_SECONDS = 1.0
 """So long after the recorded end a task that was cancelled then waits for it."""
@@ -44,8 +45,9 @@ class Playback:
         chance: Chance,
         instead: Instead = Instead(),  # noqa: B008 it is a constant
         connection: Callable[[], Any] | None = None,
+        visit: Visit | None = None,
     ) -> None:
-        self.dialogue = dialogue
+        self.dialogue, self._visit = dialogue, visit
         self._clock, self._chance, self._instead, self._connection = clock, chance, instead, connection
         self.given: object = MISSING
         """What `Run.result` was given last."""
@@ -90,6 +92,8 @@ class Playback:
         self.state(run, value, shared)
 
     def connection(self, given: object) -> Any:
+        if self._visit is not None:
+            return self._visit.connection(given)
         return given if self._connection is None else self._connection()
 
     def result(self, value: object) -> None:
@@ -110,6 +114,8 @@ class Playback:
     def ask(self, asked: Question) -> RecordedStep:
         """The step that is asked for. Raises Stop."""
         step = self.dialogue.ask(asked)
+        if self._visit is not None:
+            self._visit.asked(step)
         self._clock.move_to(microseconds(step.started))
         return step
 
@@ -124,6 +130,8 @@ class Playback:
         """The agent gets what the step gave."""
         self._clock.move_to(microseconds(step.finished))
         self._chance.after(step)
+        if self._visit is not None:
+            self._visit.answered(step)
         self.dialogue.answered(step)
 
     def _question(self, run: Run, kind: str, name: str | None, value: object) -> Question:

@@ -22,11 +22,12 @@ from stepwell.replay.recorded import load
 from stepwell.rerun import guards, loop
 from stepwell.rerun.chance import Chance
 from stepwell.rerun.clock import Clock, microseconds
+from stepwell.rerun.database import Database, Visit
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playback import Playback
-from stepwell.rerun.stops import Diverged, Reached, Refused, Stop
+from stepwell.rerun.stops import BeginAgain, Diverged, Reached, Refused, Stop
 from stepwell.store.connect import resolve
 
 WELL = "an end without an error"
@@ -53,8 +54,9 @@ def replay(
     replaced. Raises Refused where the recording has no answer that can be handed out, NotFoundError and UsageError
     where there is no such run.
     """
-    recorded = load(resolve(dsn), str(run_id))
-    report = play(recorded, agent, to, Instead(pure, stand_ins or {}))
+    target = resolve(dsn)
+    recorded = load(target, str(run_id))
+    report = play(recorded, agent, to, Instead(pure, stand_ins or {}), database=Database(target))
     if report.divergence is not None:
         raise Diverged(report.divergence)
     if report.refused is not None:
@@ -70,14 +72,18 @@ def play(
     identities: Identities | None = None,
     on_step: OnStep = lambda *_: None,
     connection: Callable[[], Any] | None = None,
+    database: Database | None = None,
 ) -> Report:
-    """Call the agent and say what came of it. `on_step` is called with each step that it asks for, and where;
-    `connection` gives what `Run.connection` is.
+    """Call the agent and say what came of it. `on_step` is called with each step that it asks for, and where.
+
+    `Run.connection` leads to the tables of then in `database`, or else is what `connection` gives. An agent that writes
+    to these tables is called a second time, from the beginning, unless the database was told that it does.
     """
     dialogue = Dialogue(recorded, identities, to, on_step)
     clock = Clock(microseconds(_begin(recorded)) or 0)
     chance = Chance(recorded, dialogue.lanes)
-    playback = Playback(dialogue, clock, chance, instead, connection)
+    visit = None if database is None else Visit(database, dialogue)
+    playback = Playback(dialogue, clock, chance, instead, connection, visit)
     head = recorded.head
     run = Run(playback, Options(run_seed=recorded.seed, run_name=head.name, run_tags=head.tags))
 
@@ -85,11 +91,16 @@ def play(
         dialogue.end(Reached("nothing is left that the agent waits for"))
 
     with ExitStack() as stack:
-        stack.enter_context(guards.armed(dialogue.note))
+        stack.enter_context(guards.armed(dialogue.note, () if database is None else database.hosts))
+        if visit is not None:
+            stack.callback(visit.close)
         stack.enter_context(clock.installed())
         stack.enter_context(chance.installed())
         stack.enter_context(loop.installed(clock, stuck))
         result, error = _call(agent, run, dialogue)
+    if database is not None and isinstance(dialogue.stop, BeginAgain):
+        database.writing = True
+        return play(recorded, agent, to, instead, identities, on_step, connection, database)
     if chance.missing:
         dialogue.note("uuid was drawn from more often than was recorded")
     if dialogue.stop is None:

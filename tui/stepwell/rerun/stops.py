@@ -25,3 +25,7 @@ class WentLive(Stop):
 
 class Reached(Stop):
     """The step that the replay was to go to has been answered, or the recording ends here."""
+
+
+class BeginAgain(Stop):
+    """The agent writes to a watched table, which the replay was not prepared for."""

@@ -1,7 +1,7 @@
 """The database as of a step: within one transaction, unqualified names of watched tables mean their past."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,11 +102,12 @@ def _kept(connection: Connection[Any]) -> tuple[bool, bool]:
     return bool(row[0]), bool(row[1])
 
 
-def turn(connection: Connection[Any], found: Survey) -> None:
+def turn(connection: Connection[Any], found: Survey, pins: Mapping[str, str] = PINNED) -> None:
     """Have unqualified names of watched tables mean their past until this transaction ends.
 
     So do those of tables in schemas outside of the search path, where no other relation has the name. Where the past is
-    unknown, and with no instant, they mean today's rows. All settings are local to the transaction. A table that is
+    unknown, and with no instant, they mean today's rows. All settings are local to the transaction, and so are `pins`,
+    which are made beside: those under which values are written as texts. A table that is
     truncated or rewritten after the transaction's snapshot shows nothing: who has read it, and so has it locked, asks
     `judge_again`. Raises what psycopg raises.
     """
@@ -116,7 +117,7 @@ def turn(connection: Connection[Any], found: Survey) -> None:
         path += [each.shadow for each in _beyond(told, found.path)]
         modes = {f"stepwell.t{each.id}": each.mode for each in told}
         later = {f"stepwell.t{each.id}_later": f",{','.join(map(str, each.later))}," for each in told}
-        _set(connection, found.instant or Instant(found.now), {**modes, **later}, path)
+        _set(connection, found.instant or Instant(found.now), {**pins, **modes, **later}, path)
 
 
 def _shadows(standings: Sequence[Standing], schema: str) -> list[str]:
@@ -228,7 +229,6 @@ def _set(connection: Connection[Any], instant: Instant, own: dict[str, str], pat
         "stepwell.own": "" if instant.own is None else str(instant.own),
         "stepwell.position": "" if instant.position is None else str(instant.position),
         "search_path": ", ".join(sql.Identifier(name).as_string(None) for name in path),
-        **PINNED,
         **own,
     }
     connection.execute(

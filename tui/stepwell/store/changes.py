@@ -101,14 +101,14 @@ def _entries(
         "SELECT who, backend::text, (count(*) OVER ())::text, entries::text, {key}"
         " FROM (SELECT DISTINCT ON ({key}) *, count(*) OVER () AS entries FROM {written}"
         " ORDER BY {key}, position DESC) AS last ORDER BY position LIMIT {limit}"
-    ).format(key=_key(standing), written=_written(standing, before, after), limit=sql.Literal(limit))
+    ).format(key=_key(standing), written=written(standing, before, after), limit=sql.Literal(limit))
     return [
         Entry(tuple(key), who or "", int(backend or 0), int(many or 0), int(entries or 0))
         for who, backend, many, entries, *key in read_texts(connection, statement)
     ]
 
 
-def _written(standing: Standing, before: Instant, after: Instant) -> sql.Composed:
+def written(standing: Standing, before: Instant, after: Instant) -> sql.Composed:
     """The entries of transactions that the later instant saw and the earlier one did not."""
     return sql.SQL(
         "(SELECT * FROM {log} AS e WHERE (e.xid >= {oldest} AND e.xid < {end} OR e.xid = {own})"
@@ -118,13 +118,14 @@ def _written(standing: Standing, before: Instant, after: Instant) -> sql.Compose
         oldest=_xid(xmin_of(before)),
         end=_xid(end_of(after)),
         own=_xid(after.own),
-        seen=_visible(after),
-        known=_visible(before),
+        seen=visible(after),
+        known=visible(before),
         most=sql.Literal(MOST_ENTRIES),
     )
 
 
-def _visible(instant: Instant) -> sql.Composed:
+def visible(instant: Instant) -> sql.Composed:
+    """Whether an instant has what the entry `e` of a log tells."""
     plain = sql.SQL("pg_visible_in_snapshot(e.xid, {}::pg_snapshot)").format(sql.Literal(instant.snapshot))
     if instant.own is None:
         return plain
@@ -165,7 +166,7 @@ def _rows(
             key=key,
             given=sql.SQL(", ").join(sql.Identifier("k", f"a{number}") for number in standing.key),
             columns=sql.SQL(", ").join(shortened(sql.Identifier("p", name), most) for name in table.columns),
-            written=_written(standing, before, after),
+            written=written(standing, before, after),
             limit=sql.Literal(limit),
             past=sql.Identifier(standing.shadow, table.name),
             same=sql.SQL(" AND ").join(

@@ -36,9 +36,26 @@ def read_instants(connection: psycopg.Connection, run_id: UUID, number: int) -> 
         row = cursor.execute(query("read_instants"), {"run_id": run_id, "number": number}).fetchone()
         if row is None:
             raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
-        ran = cursor.execute(query("read_origin"), {"run_id": run_id}).fetchone() if row["has_runs"] else None
-    origin = Origin(ran["system_identifier"], ran["timeline"]) if ran else None
+    origin = _origin(connection, run_id) if row["has_runs"] else None
     return Instants(_instant(row, "before"), _instant(row, "after"), row["finished"], origin)
+
+
+def read_all_instants(connection: psycopg.Connection, run_id: UUID) -> dict[int, Instants]:
+    """Those of every step of a run, by its number. Raises what psycopg raises."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(query("read_instants"), {"run_id": run_id, "number": None}).fetchall()
+    origin = _origin(connection, run_id) if rows and rows[0]["has_runs"] else None
+    found: dict[int, Instants] = {}
+    for row in rows:
+        instants = Instants(_instant(row, "before"), _instant(row, "after"), row["finished"], origin)
+        found.setdefault(row["step_number"], instants)
+    return found
+
+
+def _origin(connection: psycopg.Connection, run_id: UUID) -> Origin | None:
+    with connection.cursor(row_factory=dict_row) as cursor:
+        ran = cursor.execute(query("read_origin"), {"run_id": run_id}).fetchone()
+    return Origin(ran["system_identifier"], ran["timeline"]) if ran else None
 
 
 def read_between(connection: psycopg.Connection, run_id: UUID) -> list[Between]:

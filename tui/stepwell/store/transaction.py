@@ -20,6 +20,8 @@ LOOK_AFTER_MS = 200
 ATTEMPTS = 5
 STANDBY = "standby"
 """The note that gives the reason."""
+_monotonic = time.monotonic
+"""Whatever clock re-executed code is given later on."""
 
 
 @dataclass(slots=True)
@@ -97,13 +99,17 @@ class Transaction:
     def run(self, read: Callable[[psycopg.Connection], T]) -> T:
         """Begin, read, roll back."""
         try:
-            if not self.why:
-                self._wait_for_snapshot()
-            if self.why:
-                begin(self._connection, REPEATABLE_READ, self._session)
+            self.begin()
             return read(self._connection)
         finally:
             self._roll_back()
+
+    def begin(self) -> None:
+        """Begin, and leave it to the caller to roll back."""
+        if not self.why:
+            self._wait_for_snapshot()
+        if self.why:
+            begin(self._connection, REPEATABLE_READ, self._session)
 
     def _roll_back(self) -> None:
         if not self._connection.closed:
@@ -122,11 +128,11 @@ class Transaction:
 
     def _safe_snapshot(self, wait_ms: int, token: str = "") -> bool:
         """Begin, and wait for the snapshot; False, rolled back, when there was none in that time."""
-        begun = time.monotonic()
+        begun = _monotonic()
         try:
             begin(self._connection, SERIALIZABLE, self._session, wait_ms=wait_ms, token=token)
         except psycopg.errors.QueryCanceled:
-            if (time.monotonic() - begun) * 1000 < wait_ms:  # by somebody, not by the clock
+            if (_monotonic() - begun) * 1000 < wait_ms:  # by somebody, not by the clock
                 raise
         except psycopg.errors.FeatureNotSupported:
             # A pooler has led to a standby, which may be another server than the one that it told us of.

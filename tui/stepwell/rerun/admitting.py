@@ -1,0 +1,119 @@
+"""Which SQL of re-executed code goes to the database as it is.
+
+The transaction of a replay is read-only, which refuses all that writes rows. What is left is what ends the transaction,
+and what others would feel though no row is written: locks, statistics, files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import Enum, auto
+from itertools import pairwise
+
+from stepwell.core.effects import why_refused
+from stepwell.core.tokens import Kind, Token, tokens
+
+
+class Way(Enum):
+    """What becomes of a text."""
+
+    SENT = auto()
+    COMMIT = auto()
+    """It is nothing but that."""
+    ROLLBACK = auto()
+
+
+class UnfitError(Exception):
+    """Of no use in a replay; says why."""
+
+
+_SENT = {
+    *("select", "with", "values", "table", "insert", "update", "delete", "merge", "copy", "explain", "do", "call"),
+    *("set", "reset", "show", "declare", "fetch", "move", "close", "prepare", "execute", "deallocate", "discard"),
+    *("begin", "start", "savepoint", "release", "create", "alter", "drop", "truncate", "grant", "revoke", "comment"),
+    *("refresh", "import", "security", "reassign", "notify", "unlisten"),
+}
+"""How a statement may begin: those among them that write are left to the database to refuse."""
+_END = {"commit": Way.COMMIT, "end": Way.COMMIT, "rollback": Way.ROLLBACK, "abort": Way.ROLLBACK}
+_NOISE = frozenset({"work", "transaction"})
+_HARMLESS = re.compile(
+    r"nextval|setval|set_config|setseed|pg_notify|pg_current_xact_id|txid_current|(query|cursor|table|schema|database)_to_xml\w*"
+    r"|ts_stat|ts_rewrite|crosstab\w*|connectby|xpath_table"
+)
+"""Functions that do nothing here: what they do is refused by the database, or gone with the session."""
+_WRITES = {("insert", "into"), ("delete", "from"), ("merge", "into"), ("truncate", "table")}
+
+
+def way_of(text: str) -> Way:
+    """What becomes of this text. Raises UnfitError."""
+    statements = list(_statements(tokens(text)))
+    ways = [_way(statement) for statement in statements]
+    if ways and ways[0] is not Way.SENT and len(ways) == 1:
+        return ways[0]
+    if any(way is not Way.SENT for way in ways):
+        raise UnfitError(
+            "it ends the transaction and does something else in one text; call commit() or rollback()"
+        )
+    return Way.SENT
+
+
+def begins_block(text: str) -> bool:
+    """Whether it begins a transaction."""
+    return any(statement[0].value in ("begin", "start") for statement in _statements(tokens(text)))
+
+
+def written_by(text: str) -> str | None:
+    """The table that a text writes to first, as it names it; None where that is not plain."""
+    found = tokens(text)
+    for place in range(len(found)):
+        words = [each.value for each in found[place : place + 2] if each.kind is Kind.WORD]
+        if tuple(words) in _WRITES:
+            return _name(found[place + 2 :])
+        if words[:1] in (["update"], ["truncate"], ["copy"]):
+            return _name(found[place + 1 :])
+    return None
+
+
+def _name(found: Sequence[Token]) -> str | None:
+    if found and found[0][:2] == (Kind.WORD, "only"):
+        found = found[1:]
+    parts = []
+    for place, token in enumerate(found):
+        if place % 2 == 0 and token.kind in (Kind.WORD, Kind.NAME):
+            parts.append(token.value)
+        elif place % 2 == 0 or token.value != ".":
+            break
+    return ".".join(parts) or None
+
+
+def _statements(found: Sequence[Token]) -> Iterator[list[Token]]:
+    """Without those that are empty. A body in BEGIN ATOMIC counts as several, which does no harm."""
+    statement: list[Token] = []
+    for token in found:
+        if token[:2] == (Kind.OTHER, ";"):
+            if statement:
+                yield statement
+            statement = []
+        else:
+            statement.append(token)
+    if statement:
+        yield statement
+
+
+def _way(statement: Sequence[Token]) -> Way:
+    first = next((token for token in statement if token.value != "("), statement[0])
+    words = [token.value for token in statement if token.kind is Kind.WORD and token.value not in _NOISE]
+    for name, after in pairwise(statement):
+        is_call = name.kind in (Kind.WORD, Kind.NAME) and after.value == "("
+        if is_call and not _HARMLESS.fullmatch(name.value) and (why := why_refused(name.value)):
+            raise UnfitError(why)
+    if first.kind is not Kind.WORD:
+        return Way.SENT  # which is no SQL
+    if first.value in _END and words[1:2] not in (["to"], ["prepared"]):
+        return _END[first.value]
+    if first.value not in _SENT and first.value not in _END:
+        raise UnfitError(f"{first.value.upper()} does not run in a replay")
+    if first.value == "copy" and not {"stdin", "stdout"} & set(words):
+        raise UnfitError("COPY from or to a file of the server's, or a program, does not run in a replay")
+    return Way.SENT

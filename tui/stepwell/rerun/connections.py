@@ -1,0 +1,176 @@
+"""Connections of psycopg that lead to the database of a replay, for agents that wait and for those that await."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import psycopg
+from psycopg import sql, waiting
+from psycopg.abc import PQGen
+from psycopg.pq.abc import PGconn
+
+if TYPE_CHECKING:
+    from psycopg._connection_base import BaseConnection
+
+RV = TypeVar("RV")
+FORBIDDEN = "Explicit {}() forbidden within a Transaction context."
+"""As psycopg says it."""
+
+
+class Keeper(Protocol):
+    """Whoever keeps the transaction that these connections are in."""
+
+    def before(self, *, apart: bool) -> None:
+        """Something is about to be sent; `apart` from all before it, in a transaction of its own. Raises Stop."""
+        ...
+
+    def met(self, problem: psycopg.Error) -> None:
+        """The database has refused something. Raises Stop where that ends the replay."""
+        ...
+
+    def admit(self, text: str) -> str:
+        """What is sent for a text of the agent's. Raises psycopg.Error where it is not sent."""
+        ...
+
+    def commit(self) -> None: ...
+    def rollback(self) -> None: ...
+
+
+class _Cursor:
+    """Before a cursor's own methods: what is sent is looked at. The same for those that are awaited."""
+
+    def execute(self, query: Any, *args: Any, **kwargs: Any) -> Any:
+        return super().execute(_admitted(self, query), *args, **kwargs)  # type: ignore[misc]  # of the class beside
+
+    def executemany(self, query: Any, *args: Any, **kwargs: Any) -> Any:
+        return super().executemany(_admitted(self, query), *args, **kwargs)  # type: ignore[misc]  # of the class beside
+
+    def stream(self, query: Any, *args: Any, **kwargs: Any) -> Any:
+        return super().stream(_admitted(self, query), *args, **kwargs)  # type: ignore[misc]  # of the class beside
+
+    def copy(self, statement: Any, *args: Any, **kwargs: Any) -> Any:
+        return super().copy(_admitted(self, statement), *args, **kwargs)  # type: ignore[misc]  # of the class beside
+
+
+def _admitted(cursor: Any, query: Any) -> Any:
+    """The query, or what is sent for it. Those of other kinds than these go as they are."""
+    connection = cursor.connection
+    if isinstance(query, sql.Composable):
+        text = query.as_string(connection)
+    elif isinstance(query, bytes):
+        text = query.decode(connection.info.encoding, "replace")
+    elif isinstance(query, str):
+        text = query
+    else:
+        return query
+    sent = connection.keeper.admit(text)
+    return query if sent == text else sent
+
+
+@cache
+def _looking(cls: type) -> type:
+    """A class of cursors, with `_Cursor` before it."""
+    return cls if issubclass(cls, _Cursor) else type(cls.__name__, (_Cursor, cls), {})
+
+
+class _Factories:
+    """Whatever class of cursors the agent wants."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("cursor_factory", "server_cursor_factory") and isinstance(value, type):
+            value = _looking(value)
+        super().__setattr__(name, value)
+
+
+def _check(connection: BaseConnection[Any], name: str) -> None:
+    if connection._num_transactions:
+        raise psycopg.ProgrammingError(FORBIDDEN.format(name))
+
+
+def _is_apart(connection: BaseConnection[Any]) -> bool:
+    return connection.autocommit and not connection._num_transactions
+
+
+class ReplayConnection(_Factories, psycopg.Connection[Any]):
+    """For code that waits. What begins, ends and sets transactions means savepoints here; `close` closes nothing."""
+
+    def __init__(self, pgconn: PGconn, keeper: Keeper) -> None:
+        super().__init__(pgconn)
+        self.keeper = keeper
+
+    def wait(self, gen: PQGen[RV], *args: Any, **kwargs: Any) -> RV:
+        self.keeper.before(apart=_is_apart(self))
+        try:
+            return super().wait(gen, *args, **kwargs)
+        except psycopg.Error as problem:
+            self.keeper.met(problem)
+            raise
+
+    def commit(self) -> None:
+        _check(self, "commit")
+        with self.lock:
+            self.keeper.commit()
+
+    def rollback(self) -> None:
+        _check(self, "rollback")
+        with self.lock:
+            self._prepared.clear()
+            self.keeper.rollback()
+
+    def close(self) -> None:
+        """The replay goes on."""
+
+    def set_autocommit(self, value: bool) -> None:
+        self._autocommit = bool(value)
+
+    def set_isolation_level(self, value: psycopg.IsolationLevel | None) -> None:
+        self._isolation_level = None if value is None else psycopg.IsolationLevel(value)
+
+    def set_read_only(self, value: bool | None) -> None:
+        self._read_only = value
+
+    def set_deferrable(self, value: bool | None) -> None:
+        self._deferrable = value
+
+
+class AsyncReplayConnection(_Factories, psycopg.AsyncConnection[Any]):
+    """For code that awaits. It waits for the database all the same, so that the order is always the same."""
+
+    def __init__(self, pgconn: PGconn, keeper: Keeper) -> None:
+        super().__init__(pgconn)
+        self.keeper = keeper
+
+    async def wait(self, gen: PQGen[RV], *args: Any, **kwargs: Any) -> RV:  # noqa: ARG002 psycopg gives more
+        self.keeper.before(apart=_is_apart(self))
+        try:
+            return waiting.wait(gen, self.pgconn.socket)
+        except psycopg.Error as problem:
+            self.keeper.met(problem)
+            raise
+
+    async def commit(self) -> None:
+        _check(self, "commit")
+        async with self.lock:
+            self.keeper.commit()
+
+    async def rollback(self) -> None:
+        _check(self, "rollback")
+        async with self.lock:
+            self._prepared.clear()
+            self.keeper.rollback()
+
+    async def close(self) -> None:
+        """The replay goes on."""
+
+    async def set_autocommit(self, value: bool) -> None:
+        self._autocommit = bool(value)
+
+    async def set_isolation_level(self, value: psycopg.IsolationLevel | None) -> None:
+        self._isolation_level = None if value is None else psycopg.IsolationLevel(value)
+
+    async def set_read_only(self, value: bool | None) -> None:
+        self._read_only = value
+
+    async def set_deferrable(self, value: bool | None) -> None:
+        self._deferrable = value

@@ -1,0 +1,273 @@
+"""The database that re-executed code gets: watched tables as they were where it is in the recording.
+
+Between two steps that is as its own connection saw it just before the next one, where that is recorded and the
+connection had written nothing since the last; else as it was after the step that was answered last. Within a step whose
+body is executed it is as it was when that began, and before the first step as it was before that. It is so for each
+thread or task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
+
+from stepwell.core.past import Certainty, Instant, Origin
+from stepwell.core.recorded import RecordedStep
+from stepwell.core.world import Moment
+from stepwell.errors import DatabaseError
+from stepwell.rerun.admitting import UnfitError, Way, begins_block, way_of, written_by
+from stepwell.rerun.connections import AsyncReplayConnection, ReplayConnection
+from stepwell.rerun.dialogue import Dialogue
+from stepwell.rerun.moments import Moments, Stand
+from stepwell.rerun.places import Places, libraries
+from stepwell.rerun.stops import BeginAgain, Refused
+from stepwell.store.connect import Target, connect
+from stepwell.store.held import Held, is_known
+from stepwell.store.instants import Instants, read_all_instants
+from stepwell.store.trouble import said
+
+READ_ONLY = "25006"
+TAKES_NO_WRITES = frozenset({"55000", "42809"})
+"""What Postgres says of a write to a view that takes none."""
+NOT_INTO_A_VIEW = TAKES_NO_WRITES | {"0A000", "42P10"}
+"""What it says of ways of writing that no view takes."""
+NOTHING = "SET LOCAL jit = off"
+"""Is sent for a statement that has been seen to."""
+
+
+class Database:
+    """Where the database of replays is, for all those that one process does.
+
+    `writing` is whether the agent writes to watched tables. The first replay in which it does finds that out, and
+    begins again with overlays, which the transaction of a replay has to be prepared for.
+    """
+
+    def __init__(self, target: Target, *, writing: bool = False) -> None:
+        self.target, self.writing = target, writing
+
+    @property
+    def hosts(self) -> list[str]:
+        """Those that have to be looked up to get there."""
+        host = conninfo_to_dict(self.target.conninfo).get("host") or os.environ.get("PGHOST", "")
+        return str(host).split(",")
+
+    def hold(self) -> Held:
+        """Begin the transaction of a replay. Raises DatabaseError."""
+        return Held(self.target, lambda: connect(self.target), writing=self.writing)
+
+
+class Visit:
+    """One replay's use of it, opened with the first use. Usable from any thread."""
+
+    def __init__(self, database: Database, dialogue: Dialogue) -> None:
+        self._database, self._dialogue = database, dialogue
+        self._moments = Moments(dialogue.run)
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        self._held: Held | None = None
+        self._sync: ReplayConnection | None = None
+        self._async: AsyncReplayConnection | None = None
+        self._instants: dict[int, Instants] = {}
+        self._stand: Stand | None = None
+        self._doubts: dict[tuple[str, str], str] = {}
+        """What is to be said of a table whose past is not exact, if it is read."""
+        self._text = ""
+        """What is sent, of the agent's."""
+        self._block = False
+        """Whether the agent has begun a transaction by a statement, so that no statement in it is one by itself."""
+
+    def asked(self, step: RecordedStep) -> None:
+        """The step has begun."""
+        self._moments.asked(step, self._dialogue.lanes.number())
+
+    def answered(self, step: RecordedStep) -> None:
+        """The agent has what the step gave."""
+        self._moments.answered(step, self._dialogue.lanes.number())
+
+    def connection(self, given: object) -> Any:
+        """A connection of the kind of `given`; where that is none of psycopg's, one to be awaited where a loop runs.
+
+        Raises Stop where there is none to be had.
+        """
+        with self._lock:
+            held = self._open()
+            if _is_awaited(given):
+                self._async = self._async or AsyncReplayConnection(held.raw.pgconn, self)
+                return self._async
+            self._sync = self._sync or ReplayConnection(held.raw.pgconn, self)
+            return self._sync
+
+    def _open(self) -> Held:
+        if self._dialogue.stop is not None:
+            raise self._dialogue.stop
+        if self._process != os.getpid():
+            raise Refused("a forked process cannot use the connection of the replay")
+        if self._held is None:
+            try:
+                held = self._database.hold()
+            except DatabaseError as problem:
+                raise self._dialogue.end(Refused(str(problem))) from problem
+            self._held = held
+            self._instants = read_all_instants(held.raw, self._dialogue.run.head.run_id)
+            if held.note:
+                self._dialogue.note(f"the agent's database was {held.note}")
+        return self._held
+
+    def before(self, *, apart: bool) -> None:
+        """Have names mean what they meant where the agent is. Raises Stop."""
+        with self._lock:
+            held = self._held
+            if held is None or held.raw.closed:
+                return
+            if self._dialogue.stop is not None:
+                raise self._dialogue.stop
+            if held.status == TransactionStatus.IDLE:
+                raise self._dialogue.end(Refused("the agent has ended the transaction of the replay"))
+            if apart and not self._block:
+                held.commit()
+            if held.is_quiet:
+                self._turn(held)
+
+    def _turn(self, held: Held) -> None:
+        stand = self._moments.of(self._dialogue.lanes.number())
+        if held.is_turned() and stand == self._stand:
+            return
+        instant, origin = self._instant(held, stand)
+        for otherwise in held.turn(instant, origin):
+            self._dialogue.note(f"by {stand.title} the agent {otherwise}")
+        self._stand = stand
+        if instant is None:
+            self._dialogue.note(
+                f"{stand.title} was recorded without a snapshot: run.connection showed today's rows"
+            )
+            return
+        for table in held.found.tables:
+            if (verdict := table.verdict).certainty is not Certainty.EXACT:
+                doubt = f"{table.name} as of {stand.title}: {verdict.certainty}, {verdict.why}"
+                self._doubts.setdefault((table.schema, table.name), doubt)
+
+    def _instant(self, held: Held, stand: Stand) -> tuple[Instant | None, Origin | None]:
+        following = self._instants.get(stand.following or -1)
+        coming = None if following is None else following.before
+        if stand.step is None:
+            if coming is not None and coming.own is not None:
+                coming = replace(coming, position=0)  # what it had written by then it is about to write
+            return coming, None if following is None else following.origin
+        at = self._instants.get(stand.step)
+        if at is None:
+            return None, None
+        if stand.begun:
+            return at.before, at.origin
+        after = at.at(Moment.AFTER)
+        if after is None or coming is None or coming.backend is None or coming.backend != after.backend:
+            return after, at.origin
+        return after if held.wrote(after, coming, at.origin) else coming, at.origin
+
+    def admit(self, text: str) -> str:
+        """What is sent for a text of the agent's. Raises psycopg's error where the replay does not send it."""
+        self._text = text
+        try:
+            way = way_of(text)
+        except UnfitError as unfit:
+            self._refused(str(unfit))
+            raise psycopg.errors.ReadOnlySqlTransaction(str(unfit)) from unfit
+        if way is Way.SENT:
+            self._block = self._block or begins_block(text)
+            return text
+        (self.commit if way is Way.COMMIT else self.rollback)()
+        return NOTHING
+
+    def met(self, problem: psycopg.Error) -> None:
+        """The database has refused something. Raises BeginAgain where that is what overlays are for."""
+        held = self._held
+        if held is None:
+            return
+        table = written_by(self._text)
+        if problem.sqlstate in TAKES_NO_WRITES and not self._database.writing:
+            if any(map(is_known, held.found.tables)):
+                raise self._dialogue.end(BeginAgain("the agent writes to a watched table"))
+        elif problem.sqlstate == READ_ONLY:
+            self._refused(said(problem), self._remedy(held, table))
+        elif problem.sqlstate in NOT_INTO_A_VIEW and table is not None and held.overlays:
+            self._refused(said(problem), "in a replay a watched table is a view, which takes plain INSERT, UPDATE and "
+                          "DELETE, and MERGE from Postgres 17 on")  # fmt: skip
+
+    def _remedy(self, held: Held, table: str | None) -> str:
+        if table is None:
+            return ""
+        _, dot, name = table.rpartition(".")
+        if any(each.name == name for each in held.found.tables):
+            return f"{name} is watched: name it without its schema" if dot else f"{name} of then is not known"
+        return f"{table} is not watched: stepwell watch {table}"
+
+    def _refused(self, why: str, remedy: str = "") -> None:
+        place = Places(libraries()).of_caller()
+        where = "" if place is None else f"{place.file}:{place.line}: "
+        self._dialogue.note(f"{where}{why}{remedy and f' ({remedy})'}")
+
+    def commit(self) -> None:
+        """End the agent's transaction."""
+        with self._lock:
+            self._block = False
+            if self._held is not None:
+                self._held.commit()
+
+    def rollback(self) -> None:
+        """End it, and undo what was written in it."""
+        with self._lock:
+            self._block = False
+            if self._held is not None:
+                self._held.rollback()
+
+    def close(self) -> None:
+        """Say what is to be known of what was read, and roll back."""
+        with self._lock:
+            held, self._held = self._held, None
+            if held is None or self._process != os.getpid():
+                return
+            try:
+                if not held.raw.closed:
+                    self._look_back(held)
+            except psycopg.Error as problem:
+                self._dialogue.note(f"the agent's database could not be asked in the end: {said(problem)}")
+            finally:
+                held.close()
+
+    def _look_back(self, held: Held) -> None:
+        if held.status == TransactionStatus.INERROR:
+            held.rollback()
+        if not held.is_quiet:
+            return
+        if held.overlays and self._dialogue.stop is None:
+            self._turn(held)
+        held.look()
+        for table in held.judged():
+            if not is_known(table):
+                doubt = f"{table.name}: {table.verdict.certainty}, {table.verdict.why}"
+                self._doubts.setdefault((table.schema, table.name), doubt)
+        watched = {(table.schema, table.name) for table in held.found.tables}
+        for read in sorted(held.read):
+            if read in self._doubts:
+                self._dialogue.note(self._doubts[read])
+            elif read not in watched:
+                name = ".".join(read)
+                self._dialogue.note(
+                    f"{name} is not watched, and was read as it is today: stepwell watch {name}"
+                )
+
+
+def _is_awaited(given: object) -> bool:
+    if isinstance(given, psycopg.Connection | psycopg.AsyncConnection):
+        return isinstance(given, psycopg.AsyncConnection)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
