@@ -17,7 +17,7 @@ The tables as of the steps are not in it.
 import gzip
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -33,6 +33,8 @@ from stepwell.errors import EncodingError, InvalidFileError
 
 VERSION = 1
 MARK = "stepwell_recording"
+BEFORE = "as before"
+"""Stands for the numbers of a state of `random` that are those of the one before."""
 _BEGINNING = re.compile(rf'\s*{{\s*"{MARK}"\s*:'.encode())
 _GZIP = b"\x1f\x8b"
 _FIELDS = (
@@ -116,9 +118,26 @@ def _made(run: RecordedRun) -> dict[str, object]:
         "run": _given(about) | _texts({"result": run.result, "result_exact": run.result_exact}),
         "steps": [_step(step) for step in run.steps],
         "times": times,
-        "random": random,
+        "random": dict(_without_repeats(random)),
         "drawn": drawn | ({"end": list(run.drawn)} if run.drawn else {}),
     }
+
+
+def _without_repeats(random: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The states of `random`, whose many numbers are new with every 624th draw only."""
+    last = None
+    for place, state in random.items():
+        numbers = state.get("numbers") if isinstance(state, dict) else None
+        yield place, {**state, "numbers": BEFORE} if numbers is not None and numbers == last else state
+        last = numbers or last
+
+
+def _with_repeats(random: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    last = None
+    for place, state in random.items():
+        numbers = state.get("numbers") if isinstance(state, dict) else None
+        yield place, {**state, "numbers": last} if numbers == BEFORE else state
+        last = last if numbers == BEFORE else numbers or last
 
 
 def _step(step: RecordedStep) -> dict[str, object]:
@@ -167,7 +186,8 @@ def _time(moment: datetime | None) -> str | None:
 
 
 def _read(made: dict[str, Any]) -> RecordedRun:
-    about, times, random, drawn = made["run"], made["times"], made["random"], made["drawn"]
+    about, times, drawn = made["run"], made["times"], made["drawn"]
+    random = dict(_with_repeats(made["random"]))
     rows = {row["number"]: _stored(row) for row in made["steps"]}
     steps = []
     for position, row in enumerate(made["steps"], 1):
