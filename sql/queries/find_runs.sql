@@ -3,13 +3,14 @@
 WITH page AS (
     SELECT run.*
     FROM (
-        SELECT NULL::timestamptz AS heartbeat, NULL::bigint AS system_identifier, NULL::int AS timeline
+        SELECT NULL::timestamptz AS heartbeat, NULL::bigint AS system_identifier, NULL::int AS timeline,
+               NULL::uuid AS parent_run_id, NULL::int AS forked_at_step
     ) AS absent
     CROSS JOIN LATERAL (
         SELECT run_id, name, tags, steps, steps - finished AS unfinished, agents, started_at, finished_at,
                CASE WHEN error IS NOT NULL
                     THEN concat_ws(': ', error ->> 'type', nullif(error ->> 'message', '')) END AS error,
-               loop, source, system_identifier, timeline,
+               loop, source, system_identifier, timeline, parent_run_id, forked_at_step,
                CASE WHEN status = 'running' AND NOT pg_is_in_recovery()
                      AND (heartbeat IS NULL OR heartbeat < now() - make_interval(secs => %(patience)s))
                      AND NOT EXISTS (

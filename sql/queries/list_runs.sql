@@ -10,13 +10,14 @@ WITH alive AS MATERIALIZED (
 ), page AS (
     SELECT run.*
     FROM (
-        SELECT NULL::timestamptz AS heartbeat, NULL::bigint AS system_identifier, NULL::int AS timeline
+        SELECT NULL::timestamptz AS heartbeat, NULL::bigint AS system_identifier, NULL::int AS timeline,
+               NULL::uuid AS parent_run_id, NULL::int AS forked_at_step
     ) AS absent
     CROSS JOIN LATERAL (
         SELECT run_id, name, tags, steps, steps - finished AS unfinished, agents, started_at, finished_at,
                CASE WHEN error IS NOT NULL
                     THEN concat_ws(': ', error ->> 'type', nullif(error ->> 'message', '')) END AS error,
-               loop, source, system_identifier, timeline, state.status
+               loop, source, system_identifier, timeline, parent_run_id, forked_at_step, state.status
         FROM agent_runs
         CROSS JOIN LATERAL (
             SELECT CASE WHEN status = 'running' AND NOT pg_is_in_recovery()

@@ -1,9 +1,10 @@
 """Which later steps had an input that depended on what an earlier step gave, and where in it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 
 from stepwell.core.leaves import Call, Leaf, calls, leaves
 from stepwell.core.recorded import RecordedRun, RecordedStep
@@ -56,14 +57,32 @@ class _Seen:
     """What of it depended on what is other now."""
 
 
-def trace(run: RecordedRun, change: Change, recorded: Restated) -> tuple[tuple[Stale, ...], tuple[int, ...]]:
-    """The steps that depended on what a step gave, in order, and those that enclose one of them or it.
+class Traced(NamedTuple):
+    """The steps that depended on what a step gave, and the numbers of those that enclose one of them or it."""
+
+    stale: tuple[Stale, ...]
+    unsettled: tuple[int, ...]
+    same_end: bool
+    """Whether the end of the run did not depend on it either."""
+
+
+NOTHING = Traced((), (), True)
+
+
+def trace(run: RecordedRun, change: Change, recorded: Restated) -> Traced:
+    """What depended on what a step gave.
 
     A step depends on another one if a text of it stands in what is new in its input, whole or cut, in a form that is
     known, and would not stand there now; if it is the tool call that the other one asked for; or if it depends on
     such a step.
     """
     return _Trace(run, change, recorded).go()
+
+
+def raised_by(step: RecordedStep) -> object:
+    """What an agent may have seen of an error in place of an output, MISSING for none."""
+    error = viewed(step.payload.error, None)
+    return error.get("message") if isinstance(error, dict) else MISSING if error is None else error
 
 
 class _Trace:
@@ -79,7 +98,7 @@ class _Trace:
         self._open = list(self._enclosing(change.number))
         self._pair = change.old, change.new
 
-    def go(self) -> tuple[tuple[Stale, ...], tuple[int, ...]]:
+    def go(self) -> Traced:
         for step in self._run.steps:
             if step.number == self._change.number:
                 self._note(step)
@@ -92,7 +111,19 @@ class _Trace:
             self._note(step)
             self._carry(step)
         self._close(None)
-        return tuple(self._stale.values()), tuple(sorted(self._unsettled))
+        return Traced(tuple(self._stale.values()), tuple(sorted(self._unsettled)), self._is_same_end())
+
+    def _is_same_end(self) -> bool:
+        own = self._run.by_number[self._change.number]
+        if self._stale or self._unsettled or own.payload.error is not None:
+            return False
+        result = viewed(self._run.result, self._run.result_exact)
+        return not self._is_told_in(result, self._run.steps)
+
+    def _is_told_in(self, value: object, steps: Sequence[RecordedStep]) -> bool:
+        """Whether a part of what is other now stands in a value."""
+        places = [Place(leaf, 1, steps, frozenset(self._stale)) for leaf in leaves(value)]
+        return any(source.in_leaf(place) is not None for place in places for source in self._sources.values())
 
     def _carry(self, step: RecordedStep) -> None:
         """A state that is other stays so with what later steps do to it, until they have done away with it."""
@@ -149,11 +180,7 @@ class _Trace:
         if any(self._is_inside(self._run.by_number[number], step.number) for number in self._stale):
             return True
         inner = [other for other in self._run.steps if self._is_inside(other, step.number)]
-        places = (
-            Place(leaf, 1, inner, frozenset(self._stale))
-            for leaf in leaves(viewed(step.payload.output, step.payload.output_exact))
-        )
-        return any(source.in_leaf(place) is not None for place in places for source in self._sources.values())
+        return self._is_told_in(viewed(step.payload.output, step.payload.output_exact), inner)
 
     def _depends(self, step: RecordedStep) -> Stale | None:
         if step.type == TOOL_CALL and (found := self._asked_for(step)) is not None:

@@ -74,6 +74,8 @@ def ended_before(step: RecordedStep, here: RecordedStep) -> bool:
     """Whether a step had finished when this one began."""
     if step.number >= here.number:
         return False
+    if step.finished_order is not None and here.finished_before is not None:
+        return step.finished_order <= here.finished_before
     if step.finished is None or here.started is None:
         return True
     return step.finished <= here.started

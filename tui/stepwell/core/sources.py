@@ -172,7 +172,7 @@ class _Written:
 
     @cached_property
     def _renderings(self) -> list[Rendering]:
-        if isinstance(self._old, bool | None) or self._old == "":
+        if isinstance(self._old, bool | None) or self._old in ("", MISSING):
             return []
         return list(renderings(self._old))
 

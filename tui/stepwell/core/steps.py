@@ -72,7 +72,8 @@ class Loop:
 class RunHead:
     """One row of the list of runs.
 
-    `status` is `running`, `died`, `ok`, `failed`, or `unknown` for a run of which only the bare steps exist.
+    `status` is `running`, `died`, `ok`, `failed`, or `unknown` for a run of which only the bare steps exist, and for a
+    branch that was not gone on with.
     """
 
     run_id: UUID
@@ -95,6 +96,9 @@ class RunHead:
     source: str | None = None
     origin: Origin | None = None
     """Which server the snapshots of its steps are of; None where that is not recorded."""
+    parent: UUID | None = None
+    """Of a branch: the run that it leaves, and from which it has its steps below `forked_at`."""
+    forked_at: int | None = None
 
     @property
     def recorded(self) -> bool:

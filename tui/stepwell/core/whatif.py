@@ -6,7 +6,7 @@ from functools import cached_property
 
 from stepwell.core.codec import encode
 from stepwell.core.edits import edit, output_of
-from stepwell.core.flow import Change, Stale, trace
+from stepwell.core.flow import NOTHING, Change, Stale, raised_by, trace
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.restated import Restated, is_patch, scope_of, with_payload
 from stepwell.core.state import PATCH, diff, paths, same
@@ -37,6 +37,8 @@ class WhatIf:
     """The later steps whose recorded input depended on what is other now, in order."""
     unsettled: tuple[int, ...]
     """Steps that began before these and enclose them: what they gave is not known any more."""
+    comes_to_its_end: bool
+    """Whether the run would end as it is recorded, as far as can be told."""
     _restated: Restated
 
     @property
@@ -110,11 +112,11 @@ def what_if(run: RecordedRun, number: int, value: object, *, to: int | None = No
         edited = with_payload(step, output=made.output, output_exact=made.output_exact, error=None)
         plain = made.plain
     restated = recorded.with_step(edited)
-    change = Change(number, old, value)
+    change = Change(number, raised_by(step) if old is MISSING else old, value)
     if step.type == STATE_UPDATE:
         change = Change(number, *(_state(folded, step) for folded in (recorded, restated)))
-    stale, unsettled = ((), ()) if same(old, value) else trace(run, change, recorded)
-    return WhatIf(run, number, old, value, edited, plain, stale, unsettled, restated)
+    traced = NOTHING if same(old, value) else trace(run, change, recorded)
+    return WhatIf(run, number, old, value, edited, plain, *traced, restated)
 
 
 def _state(folded: Restated, step: RecordedStep) -> object:

@@ -16,6 +16,7 @@ from stepwell.errors import StatementError
 from stepwell.replay.reports import replay_of
 from stepwell.store import asking
 from stepwell.store.asof import Survey, judge_again, survey, turn
+from stepwell.store.branches import Whereabouts
 from stepwell.store.connect import Target
 from stepwell.store.instants import read_instants
 from stepwell.store.plan import OPAQUE, past_name, read_seen
@@ -33,7 +34,7 @@ class Asking:
     """
 
     def __init__(self, target: Target, run_id: UUID, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._run_id = run_id
+        self._steps = Whereabouts(run_id)
         self._reader = Reader(target, guarded=True)
         self._clock = clock
 
@@ -47,7 +48,7 @@ class Asking:
         started = self._clock()
         try:
             (rows, seen, tables, instant), report = self._reader.read(
-                lambda c: _ask(c, self._run_id, number, moment, statement, limit)
+                lambda c: _ask(c, self._steps.of(c), number, moment, statement, limit)
             )
             caution = _caution(self._reader.caution, seen)
         finally:

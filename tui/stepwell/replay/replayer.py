@@ -24,6 +24,7 @@ from stepwell.replay.tables import changes_of
 from stepwell.replay.values import display_all
 from stepwell.replay.written import read_changed_steps
 from stepwell.store import reading
+from stepwell.store.branches import Whereabouts
 from stepwell.store.connect import Target
 from stepwell.store.heads import read_heads
 from stepwell.store.limits import EVERYTHING, MOVES
@@ -55,6 +56,7 @@ class Replayer:
         self._reader = Reader(target)
         self._asking = Asking(target, run_id, clock)
         self._clock = clock
+        self._steps = Whereabouts(run_id)
 
     def run(self) -> RunHead:
         """The run's row as it is now. Raises NotFoundError where it is gone."""
@@ -82,7 +84,7 @@ class Replayer:
         """
         return self._read(
             lambda c: read_heads(
-                c, self.run_id, after=after, numbers=numbers, unfinished=unfinished, details=details
+                c, self._steps.of(c), after=after, numbers=numbers, unfinished=unfinished, details=details
             )
         )[0]
 
@@ -97,11 +99,13 @@ class Replayer:
 
     def payload(self, number: int) -> Payload:
         """What step `number` was given and gave. Raises NotFoundError."""
-        return self._read(lambda c: reading.read_payload(c, self.run_id, number))[0]
+        return self._read(lambda c: reading.read_payload(c, self._steps.of(c), number))[0]
 
     def search(self, text: str) -> list[int]:
         """Numbers of the steps where `text` first appears (`core.search`). Reads every payload of the run."""
-        return list(first_appearances(self._read(lambda c: reading.search_steps(c, self.run_id, text))[0]))
+        return list(
+            first_appearances(self._read(lambda c: reading.search_steps(c, self._steps.of(c), text))[0])
+        )
 
     def at(self, number: int, moment: Moment = Moment.AFTER, *, whole: bool = False) -> World:
         """The world of step `number`. Rolled back before it returns. Raises NotFoundError for no such step.
@@ -113,7 +117,7 @@ class Replayer:
         started = self._clock()
         try:
             (head, parts, seen), report = self._read(
-                lambda c: _read_world(c, self.run_id, number, moment, whole, self._stretches)
+                lambda c: _read_world(c, self._steps.of(c), number, moment, whole, self._stretches)
             )
         except NotFoundError:
             self.run()  # says so where it is the whole run that is gone
@@ -139,7 +143,7 @@ class Replayer:
         Rolled back before it returns. Raises NotFoundError for no such step, and DatabaseError where the database
         cannot be read.
         """
-        return changes_of(self._reader, self.run_id, number, self._clock, limit)
+        return changes_of(self._reader, self._steps, number, self._clock, limit)
 
     def changed_steps(self) -> ChangedSteps:
         """The steps of the run during which watched tables were written, as far as that is known.
@@ -147,7 +151,7 @@ class Replayer:
         Rolled back before it returns. Raises NotFoundError where a step goes meanwhile, and DatabaseError where the
         database cannot be read.
         """
-        return self._read(lambda c: read_changed_steps(c, self.run_id))[0]
+        return self._read(lambda c: read_changed_steps(c, self._steps.of(c)))[0]
 
     def cancel(self) -> None:
         """Stop what is running, from another thread; the move or the statement then raises DatabaseError."""

@@ -7,6 +7,7 @@ from uuid import UUID
 import psycopg
 
 from stepwell.core.stretches import BEGINNING, FROM_THE_BEGINNING, Mark, Start, Stretch, start
+from stepwell.store.branches import Whereabouts
 from stepwell.store.stretches import Held, fold_stretches, read_changes, read_shape
 from stepwell.store.worlds import Bounds, Sight
 
@@ -26,7 +27,7 @@ class Stretches:
 
     def __init__(self, run_id: UUID, *, every: int = STRETCH, least: int = LEAST) -> None:
         """`every`: rows of a stretch. Of fewer steps than `least` none is kept."""
-        self._run_id = run_id
+        self._steps = Whereabouts(run_id)
         self._every, self._least = every, least
         self._session: str | None = None
         self._shape: str | None = None
@@ -64,7 +65,7 @@ class Stretches:
         firm = list(takewhile(_is_firm, wanted))
         same: list[Stretch] = []
         if firm and read_shape(connection) == self._shape:
-            held = read_changes(connection, self._run_id, firm)
+            held = read_changes(connection, self._steps.of(connection), firm)
             same = [stretch for stretch, _ in takewhile(_is_same, zip(firm, held, strict=True))]
         self._stretches[: len(same)] = [replace(stretch, mark=mark) for stretch in same]
         if len(same) < len(wanted):
@@ -77,7 +78,9 @@ class Stretches:
         self._shape, self._tellable = shape, shape is not None
         if self._tellable:
             after = self._stretches[-1].last if self._stretches else BEGINNING
-            self._stretches += fold_stretches(connection, self._run_id, after, through, self._every, mark)
+            self._stretches += fold_stretches(
+                connection, self._steps.of(connection), after, through, self._every, mark
+            )
 
     def _start_of(self, count: int) -> Start:
         if self._start[0] != count:

@@ -14,6 +14,7 @@ from stepwell.core.world import Moment
 from stepwell.errors import DatabaseError
 from stepwell.replay.reports import replay_of
 from stepwell.store.asof import Standing, Survey, judge_again, survey, turn
+from stepwell.store.branches import Whereabouts
 from stepwell.store.changes import read_changes
 from stepwell.store.connect import Target
 from stepwell.store.instants import Instants, read_instants
@@ -27,14 +28,14 @@ MOST_TOUCHES = 20
 
 
 def changes_of(
-    reader: Reader, run_id: UUID, number: int, clock: Callable[[], float], limit: int
+    reader: Reader, steps: Whereabouts, number: int, clock: Callable[[], float], limit: int
 ) -> StepChanges:
     """What changed in the watched tables during a step, in one snapshot that is rolled back.
 
     Raises NotFoundError for no such step, and DatabaseError.
     """
     started = clock()
-    (step, tables), report = reader.read(lambda c: _changes(c, run_id, number, limit))
+    (step, tables), report = reader.read(lambda c: _changes(c, steps.of(c), number, limit))
     after = step.after if step.finished else None
     return StepChanges(number, tables, step.before, after, replay_of(report, clock() - started))
 
@@ -62,7 +63,7 @@ class Tables:
         moment: Moment,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self._run_id = run_id
+        self._steps = Whereabouts(run_id)
         self._number = number
         self._moment = moment
         self._reader = Reader(target)
@@ -96,17 +97,17 @@ class Tables:
     def _listing(
         self, connection: psycopg.Connection
     ) -> tuple[tuple[Table, ...], tuple[TableChanges, ...] | None, Instant | None]:
-        step = read_instants(connection, self._run_id, self._number)
+        step = read_instants(connection, self._steps.of(connection), self._number)
         instant = step.at(self._moment)
         tables = survey(connection, instant, step.origin).tables
         if self._moment is Moment.ASKED:
             return tables, None, instant
-        return tables, _changes(connection, self._run_id, self._number, 200)[1], instant
+        return tables, _changes(connection, self._steps.of(connection), self._number, 200)[1], instant
 
     def _page(
         self, connection: psycopg.Connection, table: Table, start: Start, limit: int
     ) -> tuple[Table, Rows]:
-        step = read_instants(connection, self._run_id, self._number)
+        step = read_instants(connection, self._steps.of(connection), self._number)
         return _judged(
             connection,
             step.at(self._moment),
@@ -118,7 +119,7 @@ class Tables:
     def _story(
         self, connection: psycopg.Connection, table: Table, key: Texts
     ) -> tuple[Table, Rows, tuple[Touch, ...], bool]:
-        step = read_instants(connection, self._run_id, self._number)
+        step = read_instants(connection, self._steps.of(connection), self._number)
         found, row = _judged(
             connection,
             step.at(self._moment),
@@ -129,8 +130,8 @@ class Tables:
         if found.verdict.certainty is Certainty.UNKNOWN:
             return found, row, (), False
         standing = _standing(connection, step.at(self._moment), step.origin, table)[1]
-        written, more = read_touches(connection, standing, key, self._run_id, MOST_TOUCHES)
-        return found, row, tuple(_touches(connection, self._run_id, table, key, written)), more
+        written, more = read_touches(connection, standing, key, self._steps.of(connection), MOST_TOUCHES)
+        return found, row, tuple(_touches(connection, self._steps.of(connection), table, key, written)), more
 
 
 def _judged(

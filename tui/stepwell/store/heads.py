@@ -12,7 +12,7 @@ from psycopg.rows import namedtuple_row
 
 from stepwell.core.columns import Ints, Texts
 from stepwell.core.heads import EPOCH, Heads
-from stepwell.store.queries import query
+from stepwell.store.branches import steps_query
 
 _BITS = (
     "output", "agent", "name", "error", "parent", "started", "finished", "created", "call_hash",
@@ -40,22 +40,22 @@ def read_heads(
     reason, and no time of creation where they have one of their start.
     """
     parameters = {
-        "run_id": run_id,
         "after": _EVERYTHING if after is None else after,
         "numbers": list(numbers),
         "unfinished": list(unfinished),
         "details": details,
         "limit": limit,
     }
-    found = _read(connection, parameters | {"repeated": limit is not None})
+    found = _read(connection, run_id, parameters | {"repeated": limit is not None})
     if limit is None and any(map(eq, found.numbers, memoryview(found.numbers)[1:])):
-        return _read(connection, parameters | {"repeated": True})
+        return _read(connection, run_id, parameters | {"repeated": True})
     return found
 
 
-def _read(connection: psycopg.Connection, parameters: Mapping[str, object]) -> Heads:
+def _read(connection: psycopg.Connection, run_id: UUID, parameters: Mapping[str, object]) -> Heads:
+    statement = steps_query("read_heads", run_id)
     with connection.cursor(binary=True, row_factory=namedtuple_row) as cursor:
-        row = cursor.execute(query("read_heads"), parameters, prepare=False).fetchone()
+        row = cursor.execute(statement, {"run_id": run_id, **parameters}, prepare=False).fetchone()
     assert row is not None
     return _heads(row._asdict())
 

@@ -11,6 +11,7 @@ from stepwell.core.changed import Between
 from stepwell.core.past import Instant, Origin
 from stepwell.core.world import Moment
 from stepwell.errors import NotFoundError
+from stepwell.store.branches import steps_query
 from stepwell.store.queries import query
 
 _SNAPSHOT = re.compile("[0-9]+:[0-9]+:([0-9]+(,[0-9]+)*)?")
@@ -33,7 +34,9 @@ class Instants(NamedTuple):
 def read_instants(connection: psycopg.Connection, run_id: UUID, number: int) -> Instants:
     """Raises NotFoundError where there is no such step."""
     with connection.cursor(row_factory=dict_row) as cursor:
-        row = cursor.execute(query("read_instants"), {"run_id": run_id, "number": number}).fetchone()
+        row = cursor.execute(
+            steps_query("read_instants", run_id), {"run_id": run_id, "number": number}
+        ).fetchone()
         if row is None:
             raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
     origin = _origin(connection, run_id) if row["has_runs"] else None
@@ -43,7 +46,9 @@ def read_instants(connection: psycopg.Connection, run_id: UUID, number: int) -> 
 def read_all_instants(connection: psycopg.Connection, run_id: UUID) -> dict[int, Instants]:
     """Those of every step of a run, by its number. Raises what psycopg raises."""
     with connection.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(query("read_instants"), {"run_id": run_id, "number": None}).fetchall()
+        rows = cursor.execute(
+            steps_query("read_instants", run_id), {"run_id": run_id, "number": None}
+        ).fetchall()
     origin = _origin(connection, run_id) if rows and rows[0]["has_runs"] else None
     found: dict[int, Instants] = {}
     for row in rows:
@@ -61,7 +66,9 @@ def _origin(connection: psycopg.Connection, run_id: UUID) -> Origin | None:
 def read_between(connection: psycopg.Connection, run_id: UUID) -> list[Between]:
     """The steps of a run that have an outcome and an instant of each side, in order. Raises what psycopg raises."""
     with connection.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(query("read_instants"), {"run_id": run_id, "number": None}).fetchall()
+        rows = cursor.execute(
+            steps_query("read_instants", run_id), {"run_id": run_id, "number": None}
+        ).fetchall()
     found = (
         (row["step_number"], _instant(row, "before"), _instant(row, "after"))
         for row in rows

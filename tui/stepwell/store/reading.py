@@ -14,6 +14,7 @@ from stepwell.core.search import Found, folds_case, spellings
 from stepwell.core.steps import Loop, Payload, RunHead, StepHead, Stored
 from stepwell.core.whole import payload
 from stepwell.errors import DatabaseError, NotFoundError, UsageError
+from stepwell.store.branches import steps_query
 from stepwell.store.filters import filter_of, id_range, ids_of
 from stepwell.store.limits import EVERYTHING
 from stepwell.store.queries import query
@@ -30,6 +31,13 @@ def rows(connection: psycopg.Connection, name: str, **parameters: object) -> lis
     """All rows of one query as dicts, without a prepared statement, so that poolers do no harm."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query(name), parameters, prepare=False).fetchall()
+
+
+def step_rows(connection: psycopg.Connection, name: str, run_id: UUID, **parameters: object) -> list[Row]:
+    """The same of a query for the steps of a run; `run_id` is as `branches.resolved` gives it."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        wanted = {"run_id": run_id, **parameters}
+        return cursor.execute(steps_query(name, run_id), wanted, prepare=False).fetchall()
 
 
 def has_runs_table(connection: psycopg.Connection) -> bool:
@@ -153,8 +161,9 @@ def read_payload(connection: psycopg.Connection, run_id: UUID, number: int) -> P
     """What a step was given and gave. Raises NotFoundError where the run has no such step."""
     step = {"run_id": run_id, "number": number}
     with connection.cursor(row_factory=dict_row) as cursor:
-        chain = stored_rows(cursor.execute(query("read_bases"), step | EVERYTHING._asdict(), prepare=False))
-    found = rows(connection, "read_payload", **step)
+        bases = steps_query("read_bases", run_id)
+        chain = stored_rows(cursor.execute(bases, step | EVERYTHING._asdict(), prepare=False))
+    found = step_rows(connection, "read_payload", run_id, number=number)
     if not found or not chain:
         raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
     return payload(chain, **found[0])
@@ -163,7 +172,7 @@ def read_payload(connection: psycopg.Connection, run_id: UUID, number: int) -> P
 def search_steps(connection: psycopg.Connection, run_id: UUID, text: str) -> list[Found]:
     """Steps in which `text` occurs, and all model calls; reads every payload of the run as it is stored."""
     needles = list(spellings(text))
-    found = rows(connection, "search_steps", run_id=run_id, needles=needles, fold=folds_case(text))
+    found = step_rows(connection, "search_steps", run_id, needles=needles, fold=folds_case(text))
     columns = ("step_number", "step_type", "agent", "in_input", "in_output", "call_hash", "input_base")
     return [Found(*(row[column] for column in columns)) for row in found]
 
@@ -191,6 +200,8 @@ def _run(row: Row) -> RunHead:
         loop=_loop(row["loop"]),
         source=row["source"],
         origin=_origin(row["system_identifier"], row["timeline"]),
+        parent=row["parent_run_id"],
+        forked_at=row["forked_at_step"],
     )
 
 

@@ -1,5 +1,6 @@
 """A whole run, read for a replay through the agent's own code."""
 
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -7,12 +8,14 @@ import psycopg
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.steps import RunHead, Stored
 from stepwell.core.whole import payload, with_bases
-from stepwell.store.reading import has_runs_table, rows
+from stepwell.store.branches import resolved
+from stepwell.store.reading import has_runs_table, rows, step_rows
 
 
 def read_recorded(connection: psycopg.Connection, head: RunHead) -> RecordedRun:
     """The run with all its steps and all their payloads."""
-    found = rows(connection, "read_recorded_steps", run_id=head.run_id)
+    head = replace(head, run_id=resolved(connection, head.run_id))
+    found = step_rows(connection, "read_recorded_steps", head.run_id)
     stored = {row["step_number"]: _stored(row) for row in found}
     steps = tuple(_step(row, stored) for row in found)
     if not has_runs_table(connection):

@@ -9,6 +9,7 @@ import psycopg
 from psycopg.rows import namedtuple_row
 
 from stepwell.core.stretches import BEGINNING, Mark, Scope, Stretch, Totals
+from stepwell.store.branches import steps_query
 from stepwell.store.queries import query
 
 LATER = 2**63
@@ -35,11 +36,13 @@ def fold_stretches(
     """As many stretches of `every` rows as there are after a step, up to another one."""
     between = {"run_id": run_id, "after": after, "through": through, "every": every}
     with connection.cursor(row_factory=namedtuple_row) as cursor:
-        found: list[Any] = cursor.execute(query("fold_stretches"), between, prepare=False).fetchall()
+        found: list[Any] = cursor.execute(
+            steps_query("fold_stretches", run_id), between, prepare=False
+        ).fetchall()
     rows = {last: list(group) for last, group in groupby(found, key=lambda row: int(row.last))}
     wholes: dict[int, dict[Scope, int]] = {last: {} for last in rows}
     for last, shared, agent, place in connection.execute(
-        query("fold_wholes"), _limits(run_id, after, list(rows)), prepare=False
+        steps_query("fold_wholes", run_id), _limits(run_id, after, list(rows)), prepare=False
     ):
         wholes[last][shared, agent] = place
     return [_stretch(last, rows[last], wholes[last], mark) for last in rows]
@@ -48,7 +51,8 @@ def fold_stretches(
 def read_changes(connection: psycopg.Connection, run_id: UUID, stretches: Sequence[Stretch]) -> list[Held]:
     """What each of the stretches holds now; they are the first of the run."""
     lasts = [stretch.last for stretch in stretches]
-    found = connection.execute(query("read_changes"), _limits(run_id, BEGINNING, lasts), prepare=False)
+    statement = steps_query("read_changes", run_id)
+    found = connection.execute(statement, _limits(run_id, BEGINNING, lasts), prepare=False)
     return [Held(rows, _transaction(newest)) for rows, newest in found]
 
 

@@ -6,6 +6,7 @@ from uuid import UUID
 from psycopg import Connection, sql
 
 from stepwell.store.asof import Standing
+from stepwell.store.branches import steps_of
 from stepwell.store.capture import LOG
 from stepwell.store.texts import Texts, equal, read_texts
 
@@ -33,7 +34,7 @@ def read_touches(
     statement = sql.SQL(
         "WITH step AS MATERIALIZED (SELECT step_number, finished_order, snapshot_before,"
         " own_before, position_before, snapshot_after, own_after, position_after FROM agent_steps"
-        " WHERE run_id = {run} AND snapshot_before IS NOT NULL AND snapshot_after IS NOT NULL),"
+        " WHERE {run} AND snapshot_before IS NOT NULL AND snapshot_after IS NOT NULL),"
         " e AS MATERIALIZED (SELECT position, xid, who, backend FROM {log} WHERE {same}"
         " AND (xid >= (SELECT min(pg_snapshot_xmin(snapshot_before)) FROM step)"
         " AND xid < (SELECT max(pg_snapshot_xmax(snapshot_after)) FROM step)"
@@ -53,7 +54,7 @@ def read_touches(
             for number, value in zip(standing.key, key, strict=True)
         ),
         most=sql.Literal(most + 1),
-        run=sql.Literal(run_id),
+        run=steps_of(run_id),
         before=_seen("before"),
         after=_seen("after"),
     )

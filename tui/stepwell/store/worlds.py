@@ -14,9 +14,9 @@ from stepwell.core.steps import LLM_CALL, TOOL_CALL, Payload, StepHead, Stored
 from stepwell.core.stretches import FROM_THE_BEGINNING, Start, Totals
 from stepwell.core.whole import payload
 from stepwell.errors import NotFoundError
+from stepwell.store.branches import steps_query
 from stepwell.store.instants import instant_of, number_of
 from stepwell.store.limits import BESIDE, MOVES, Limits
-from stepwell.store.queries import query
 from stepwell.store.reading import Row, step_head, stored_rows
 
 
@@ -106,7 +106,9 @@ def read_step(
     """
     with connection.cursor() as cursor:
         row = cursor.execute(
-            query("read_step"), {"run_id": run_id, "number": number, **limits._asdict()}, prepare=False
+            steps_query("read_step", run_id),
+            {"run_id": run_id, "number": number, **limits._asdict()},
+            prepare=False,
         ).fetchone()
     if row is None:
         raise NotFoundError(f"run {str(run_id)[:8]} has no step {number}")
@@ -154,17 +156,17 @@ def read_parts(
     inside = {"run_id": run_id, **asdict(bounds)}
     base = own.chain[0].base if own.chain else None
     beside = BESIDE if head.type == TOOL_CALL else MOVES
-    step = {"run_id": run_id, "number": head.number, "agent": head.agent, "known": base, **beside._asdict()}
-    own_bases = {"run_id": run_id, "number": base, **limits._asdict()}
+    step = {"number": head.number, "agent": head.agent, "known": base, **beside._asdict()}
+    own_bases = {"number": base, **limits._asdict()}
     folding = _named("states", start.states) | {"after": start.states_after, "here": head.number}
     counting = _named("loose", start.loose) | {"after": start.after, "lasts": list(start.lasts)}
     with _at_once(connection):
         states: psycopg.Cursor[TupleRow] = connection.cursor()
-        states.execute(query("fold_state"), inside | folding, prepare=False)
-        answers = _send(connection, "fold_answers", inside | counting)
-        bases = _send(connection, "read_bases", own_bases) if own.chain else None
-        prompts = _send(connection, _PROMPTS[head.type], step) if head.type in _PROMPTS else None
-        replies = _send(connection, "read_previous_reply", step) if head.type == TOOL_CALL else None
+        states.execute(steps_query("fold_state", run_id), inside | folding, prepare=False)
+        answers = _send(connection, "fold_answers", run_id, inside | counting)
+        bases = _send(connection, "read_bases", run_id, own_bases) if own.chain else None
+        prompts = _send(connection, _PROMPTS[head.type], run_id, step) if head.type in _PROMPTS else None
+        replies = _send(connection, "read_previous_reply", run_id, step) if head.type == TOOL_CALL else None
     chain = stored_rows(bases) if bases else []
     prompt = stored_rows(prompts) if prompts else []
     if prompt and prompt[0].number == base:
@@ -209,9 +211,12 @@ _PROMPTS = {LLM_CALL: "read_previous_prompt", TOOL_CALL: "read_next_prompt"}
 
 
 def _send(
-    connection: psycopg.Connection, name: str, parameters: dict[str, object]
+    connection: psycopg.Connection, name: str, run_id: UUID, parameters: dict[str, object]
 ) -> psycopg.Cursor[DictRow]:
-    return connection.cursor(row_factory=dict_row).execute(query(name), parameters, prepare=False)
+    statement = steps_query(name, run_id)
+    return connection.cursor(row_factory=dict_row).execute(
+        statement, {"run_id": run_id, **parameters}, prepare=False
+    )
 
 
 def _at_once(connection: psycopg.Connection) -> AbstractContextManager[object]:

@@ -1,0 +1,135 @@
+"""What a branch of a run has of its own: the steps from the fork on, and of those before it what it has otherwise."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.whatif import WhatIf
+from stepwell.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A step that a branch has a row of. `place` is its place in the order of finishing, None for none."""
+
+    number: int
+    place: int | None
+    open: bool = False
+    """What it gave is not known in the branch: it has no outcome there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """A branch that leaves a run at step `number`, from which on no step is the run's any more."""
+
+    number: int
+    own: tuple[Own, ...]
+    steps: int
+    """The number of its last step."""
+    finished: int
+    """How many of its steps have an outcome."""
+    edited: RecordedStep | None = None
+    """Step `number` with another outcome; None where it has none of its own."""
+    whole: bool = False
+    """It has all steps of the run, and comes to the same end as far as can be told."""
+
+
+def tail_of(what_if: WhatIf) -> Tail:
+    """The branch of a what-if: its steps up to the first that is stale."""
+    run = what_if.run
+    kept = {step.number for step in run.steps if step.number <= what_if.last}
+    return _tail(run, what_if.number, kept, what_if.unsettled, what_if.step, what_if.comes_to_its_end)
+
+
+def cut(run: RecordedRun, number: int) -> Tail:
+    """A branch that has the steps of the run below `number` alone, to go on with. Raises UsageError for none."""
+    below = {step.number for step in run.steps if step.number < number}
+    if not below:
+        raise UsageError(f"a branch needs a step to begin with, and there is none before step {number}")
+    return _tail(run, number, below, (), None, False)
+
+
+def going_on(
+    run: RecordedRun, asked: Collection[int], under_way: Collection[int], edited: RecordedStep | None
+) -> Tail:
+    """The branch in which an agent goes on that has asked for these steps of the run, and for nothing else.
+
+    `under_way` are blocks that it is inside of, which will end otherwise than they did. `edited` is a step with another
+    outcome, one of `asked`. Raises UsageError where a step before it has not been asked for.
+    """
+    kept = {step.number for step in run.steps if _nearest(run, step, asked) is not None}
+    missing = [
+        step.number for step in run.steps if step.number not in kept and step.number <= max(kept, default=0)
+    ]
+    if edited is not None:
+        if missing and missing[0] < edited.number:
+            raise UsageError(
+                f"step {missing[0]} has not been asked for, and comes before step {edited.number}"
+            )
+        number = edited.number
+    else:
+        number = missing[0] if missing else max(kept, default=0) + 1
+    return _tail(run, number, kept, under_way, edited, whole=False)
+
+
+def _nearest(run: RecordedRun, step: RecordedStep, among: Collection[int]) -> RecordedStep | None:
+    """The step, or the nearest one that it is inside of, that is among these."""
+    at: RecordedStep | None = step
+    while at is not None and at.number not in among:
+        at = None if at.parent is None else run.by_number.get(at.parent)
+    return at
+
+
+def _tail(
+    run: RecordedRun,
+    number: int,
+    numbers: Collection[int],
+    unsettled: Collection[int],
+    edited: RecordedStep | None,
+    whole: bool,
+) -> Tail:
+    kept = [step for step in run.steps if step.number in numbers]
+    gone = [step for step in run.steps if step.number not in numbers]
+    last = max(numbers, default=0)
+    opened = {*unsettled, *_enclosing(run, gone)}
+    done = [
+        step
+        for step in kept
+        if (edited is not None and step.number == number) or (not step.in_doubt and step.number not in opened)
+    ]
+    places = _places(done, [*gone, *(run.by_number[each] for each in opened)])
+    own = tuple(
+        Own(step.number, places.get(step.number), step.number in opened)
+        for step in kept
+        if step.number >= number
+        or (step.number in opened and not step.in_doubt)
+        or places.get(step.number) != step.finished_order
+    )
+    return Tail(number, own, last, len(done), edited, whole and not gone)
+
+
+def _enclosing(run: RecordedRun, steps: Iterable[RecordedStep]) -> set[int]:
+    """The steps inside of which these were taken, but for themselves."""
+    found: set[int] = set()
+    own = {step.number for step in steps}
+    for step in (run.by_number[number] for number in own):
+        parent = step.parent
+        while parent is not None and parent in run.by_number and parent not in found:
+            found.add(parent)
+            parent = run.by_number[parent].parent
+    return found - own
+
+
+def _places(done: Iterable[RecordedStep], lost: Iterable[RecordedStep]) -> dict[int, int]:
+    """The order of finishing without those that are lost; what has finished only now is the last."""
+    before = sorted(step.finished_order for step in lost if step.finished_order is not None)
+    places: dict[int, int] = {}
+    late: list[int] = []
+    for step in done:
+        if step.finished_order is None:
+            late.append(step.number)
+        else:
+            places[step.number] = step.finished_order - sum(order < step.finished_order for order in before)
+    if places:
+        places.update(zip(late, range(max(places.values()) + 1, 2**31), strict=False))
+    return places
