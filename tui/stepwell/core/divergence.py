@@ -59,6 +59,8 @@ class Divergence:
     """The line of the agent's code that asked, `agent.py:31`."""
     others: tuple[int, ...] = ()
     """Further steps that it is as true of, such as all those never asked."""
+    hint: str | None = None
+    """What may be the cause, where that is none of the agent's doing."""
 
 
 def first_difference(recorded: object, actual: object) -> tuple[str, object, object]:
@@ -112,7 +114,8 @@ def sentence(found: Divergence) -> str:
     more = f" (and {len(found.others)} more)" if found.others else ""
     at = "" if found.path == "$" else f" at {found.path}"
     sides = f"recorded {_brief(found.expected)}, now {_brief(found.actual)}"
-    return f"{where}: {found.kind}{at}: {sides}{more}"
+    hint = "" if found.hint is None else f"; {found.hint}"
+    return f"{where}: {found.kind}{at}: {sides}{more}{hint}"
 
 
 def _brief(value: object) -> str:

@@ -20,6 +20,9 @@ from stepwell.core.world import MISSING, SHARED
 Lane = int | tuple[str | None]
 """A thread or task by its number; of a run whose recording names none, the agent, where it does one thing at a time."""
 
+HIDDEN = Redacted().text
+"""What stands for the name of a model that was not to be recorded."""
+
 
 class Key(NamedTuple):
     """What a step is but for its input. `parent` is the step whose block encloses it."""
@@ -53,7 +56,8 @@ class Identities:
     def __init__(self, run: RecordedRun) -> None:
         self._run = run
         self._digests: dict[int, bytes] = {}
-        self._loose: dict[int, bool] = {}
+        self._likenesses: dict[int, int] = {}
+        self._numbers: dict[object, int] = {}
         self._states: dict[int, object] = {}
         self._folded = 0
         self._scopes: dict[object, object] = {}
@@ -61,13 +65,46 @@ class Identities:
         self.lanes = _lanes(run.steps)
         """Where the order within one is known."""
 
+    def likeness(self, step: RecordedStep) -> int:
+        """The same for steps that nothing tells apart: equal inputs, in blocks that are alike."""
+        found = self._likenesses.get(step.number)
+        if found is None:
+            found = self._likenesses[step.number] = self._number(self.key(step), self.digest(step))
+        return found
+
+    def likeness_of(self, question: Question) -> int:
+        """That of the steps that are what is asked now."""
+        return self._number(self.key_of(question), question.digest)
+
+    def key(self, step: RecordedStep) -> Key:
+        """What the step is but for its input, `parent` being the likeness of that one."""
+        return Key(step.type, step.name, step.agent, self._parent(step.parent))
+
+    def key_of(self, question: Question) -> Key:
+        """The same of a question."""
+        return question.key._replace(parent=self._parent(question.key.parent))
+
+    def has_key_of(self, step: RecordedStep, question: Question) -> bool:
+        """Whether they are the same but for their input; a name that was not to be recorded may be any."""
+        own, asked = self.key(step), self.key_of(question)
+        return own == (asked._replace(name=HIDDEN) if step.name == HIDDEN else asked)
+
+    def _parent(self, number: int | None) -> int | None:
+        step = None if number is None else self._run.by_number.get(number)
+        return None if step is None else self.likeness(step)
+
+    def _number(self, *what: object) -> int:
+        return self._numbers.setdefault(what, len(self._numbers))
+
     def is_asked_by(self, question: Question, step: RecordedStep) -> bool:
         """Whether the step was given what is asked now: what was left out of the recording may be anything."""
         if self.digest(step) == question.digest:
             return True
-        return self._is_loose(step) and _digest(_masked(question.held, self.value(step), _by_hand(step))) == (
-            _digest(_masked(self.value(step), self.value(step), _by_hand(step)))
-        )
+        if not self.is_loose(step):
+            return False
+        value, by_value = self.value(step), _by_hand(step)
+        asked = _masked(question.held, value, by_value)
+        return _digest(asked) == _digest(_masked(value, value, by_value))
 
     def digest(self, step: RecordedStep) -> bytes:
         """Equal for equal inputs."""
@@ -87,7 +124,8 @@ class Identities:
         """The step for people."""
         return Asked(step.type, step.name, step.agent, _shown(self.value(step)))
 
-    def _is_loose(self, step: RecordedStep) -> bool:
+    def is_loose(self, step: RecordedStep) -> bool:
+        """Whether something that encodes otherwise may be what the step was given."""
         return _by_hand(step) or '"redacted"' in (step.payload.input_exact or "")
 
     def _state(self, step: RecordedStep) -> object:
@@ -132,7 +170,7 @@ def _digest(value: object) -> bytes:
 
 
 def _masked(value: object, pattern: object, by_value: bool) -> object:
-    """`value` without what is left out of `pattern`; numbers, where they count by value, as one type."""
+    """`value` without what is left out of `pattern`; numbers, where they count by value, as they are there."""
     if isinstance(pattern, Redacted):
         return None
     if isinstance(value, dict) and isinstance(pattern, dict):
@@ -142,9 +180,19 @@ def _masked(value: object, pattern: object, by_value: bool) -> object:
         return [_masked(item, of, by_value) for item, of in zip(value, [*pattern, *beyond], strict=False)]
     if isinstance(value, Unavailable) and isinstance(pattern, Unavailable):
         return replace(value, fields=_masked(value.fields, pattern.fields, by_value))
-    if by_value and type(value) is float and value.is_integer():
-        return int(value)
-    return value
+    return pattern if by_value and _same_number(value, pattern) else value
+
+
+def _same_number(value: object, pattern: object) -> bool:
+    """Whether JSONB may have made one of the other: `1e2` becomes `100`, and `1e23` more digits than a float has."""
+    if {type(value), type(pattern)} != {int, float}:
+        return type(value) is float and value == pattern
+    assert isinstance(value, int | float)
+    assert isinstance(pattern, int | float)
+    try:
+        return float(value) == float(pattern)
+    except OverflowError:
+        return False
 
 
 def _lanes(steps: Sequence[RecordedStep]) -> dict[int, Lane]:

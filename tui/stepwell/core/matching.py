@@ -7,13 +7,14 @@ inside is not asked for again. Within one thread or task the order counts; betwe
 
 from __future__ import annotations
 
-from bisect import insort
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from stepwell.core.divergence import Asked, Divergence, Kind, distance, first_difference
-from stepwell.core.identity import Identities, Key, Lane, Question
+from stepwell.core.identity import HIDDEN, Identities, Key, Lane, Question
 from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.tracks import Place, Tracks, Way
+from stepwell.core.waiting import Waiting
 from stepwell.core.world import MISSING
 
 
@@ -24,12 +25,16 @@ class Matcher:
         self._run = run
         self._identities = identities or Identities(run)
         self._children: dict[int, list[RecordedStep]] = defaultdict(list)
-        self._queues: dict[Key, list[int]] = defaultdict(list)
-        self._lanes: dict[Lane, list[int]] = defaultdict(list)
-        self._taken: dict[int, Lane] = {}
-        """Threads and tasks that ask now, to those that asked then."""
-        self._asked: dict[int, Counter[tuple[Key, bytes]]] = defaultdict(Counter)
-        """What each thread or task that asks now has asked for, and how often."""
+        self._alike: dict[int, list[int]] = defaultdict(list)
+        """Steps that have others inside, by their likeness."""
+        self._waiting: dict[Key, Waiting] = {}
+        self._tracks = Tracks(self._identities)
+        self._places: dict[int, Place | None] = {}
+        """Of the threads and tasks that ask now; None of one that takes what others took."""
+        self._own: dict[int, Lane] = {}
+        """Whose step each of them was given last."""
+        self._asked: dict[int, Counter[int]] = defaultdict(Counter)
+        """What each of them has asked for, and how often."""
         self.pending: set[int] = set()
         for step in run.steps:
             if step.parent is not None and step.parent in run.by_number:
@@ -39,133 +44,173 @@ class Matcher:
     def _expect(self, steps: Iterable[RecordedStep]) -> None:
         for step in steps:
             self.pending.add(step.number)
-            insort(self._queues[_key(step)], step.number)
-            lane = self._identities.lanes.get(step.number)
-            if lane is not None:
-                insort(self._lanes[lane], step.number)
+            self._tracks.expect(step)
+            key = self._identities.key(step)
+            if key not in self._waiting:
+                self._waiting[key] = Waiting(self._run, self._identities)
+            self._waiting[key].add(step)
+            if step.number in self._children:
+                self._alike[self._identities.likeness(step)].append(step.number)
 
     def open(self, number: int) -> None:
-        """What is inside of a step is executed, so that its steps are asked for."""
-        self._expect(self._children.pop(number, ()))
+        """What is inside of a step is executed, so that its steps are asked for, as are those of all that are alike."""
+        alike = self._alike.pop(self._identities.likeness(self._run.by_number[number]), ())
+        for other in alike:
+            self._expect(self._children.pop(other, ()))
 
-    def ask(self, question: Question, lane: int) -> RecordedStep | Divergence | None:
-        """The step that `question` is, asked by a thread or task `lane`; None where the recording ends before it."""
-        step = self._found(question, lane)
-        if step is None:
-            return self._unmatched(question, lane)
-        if (earlier := self._skipped(step, lane)) is not None:
-            return self._out_of_order(earlier, step)
-        self._take(step, question, lane)
+    def ask(self, question: Question, lane: int, wanders: bool = False) -> RecordedStep | Divergence | None:
+        """The step that `question` is, asked by a thread or task `lane`; None where the recording ends before it.
+
+        One that `wanders` may take what another took: a thread of the agent's own that gets its work from a queue.
+        Without a step nothing has changed, and it may be asked again.
+        """
+        step = self._on_its_way(question, lane) or self._beside(question, lane, wanders)
+        if isinstance(step, RecordedStep):
+            self._take(step, lane)
+            return step
+        return step or self._unmatched(question, lane)
+
+    def _on_its_way(self, question: Question, lane: int) -> RecordedStep | None:
+        """The step, where a thread or task that did all that this one has done took it next."""
+        place = self._places.get(lane, self._tracks.start)
+        way = None if place is None else self._tracks.way(place, question)
+        step = None if way is None else self._first(way, self._own.get(lane), question.key.parent)
+        if way is not None and step is not None:
+            self._places[lane] = way.to
         return step
 
-    def _found(self, question: Question, lane: int) -> RecordedStep | None:
-        own = self._taken.get(lane)
-        others = set(self._taken.values()) - {own}
-        second: RecordedStep | None = None
-        third: RecordedStep | None = None
-        for number in self._queues.get(question.key, ()):
-            step = self._run.by_number[number]
-            if not self._identities.is_asked_by(question, step):
-                continue
-            recorded = self._identities.lanes.get(number)
-            if recorded is None or recorded == own:
-                return step
-            if own is None and recorded not in others:
-                return step
-            if recorded not in others:
-                second = second or step
-            third = third or step
-        return second or third
+    def _first(self, way: Way, own: Lane | None, parent: int | None) -> RecordedStep | None:
+        """Of what is left, that of the same block, and of the same thread or task, if possible."""
+        steps = way.steps
+        while steps and steps[0].number not in self.pending:
+            del steps[0]
+        if own is None and parent is None:
+            return steps[0] if steps else None
+        left = [step for step in steps if step.number in self.pending]
+        return min(left, key=lambda s: (s.parent != parent, self._lane(s) != own, s.number), default=None)
 
-    def _take(self, step: RecordedStep, question: Question, lane: int) -> None:
+    def _beside(self, question: Question, lane: int, wanders: bool) -> RecordedStep | Divergence | None:
+        """The step, where nothing says who took it, or this one may take another's; else whether it comes too early."""
+        early: Divergence | None = None
+        for step in self._candidates(question):
+            recorded = self._lane(step)
+            skipped = None if recorded is None else self._skipped(step, recorded, lane)
+            if skipped is not None:
+                early = early or self._out_of_order(skipped, step)
+            elif recorded is None:
+                return step
+            elif wanders:
+                self._places[lane] = None
+                return step
+        return early
+
+    def _candidates(self, question: Question) -> Iterator[RecordedStep]:
+        """The steps that are what is asked, in recorded order."""
+        key = self._identities.key_of(question)
+        for name in (key.name, HIDDEN):
+            waiting = self._waiting.get(key._replace(name=name))
+            if waiting is not None:
+                yield from waiting.matching(question)
+
+    def _lane(self, step: RecordedStep) -> Lane | None:
+        return self._identities.lanes.get(step.number)
+
+    def _take(self, step: RecordedStep, lane: int) -> None:
         self.pending.discard(step.number)
-        self._queues[question.key].remove(step.number)
-        self._asked[lane][question.key, question.digest] += 1
-        recorded = self._identities.lanes.get(step.number)
+        self._waiting[self._identities.key(step)].remove(step)
+        self._asked[lane][self._identities.likeness(step)] += 1
+        recorded = self._lane(step)
         if recorded is not None:
-            self._lanes[recorded].remove(step.number)
-            if recorded not in self._taken.values():
-                self._taken.setdefault(lane, recorded)
+            self._own[lane] = recorded
 
-    def _skipped(self, step: RecordedStep, lane: int) -> RecordedStep | None:
+    def _skipped(self, step: RecordedStep, recorded: Lane, lane: int) -> RecordedStep | None:
         """A step that the same thread or task took before this one, and that has not been asked for.
 
         Where it is like one that this one has asked for, which then was another's, it has been.
         """
-        recorded = self._identities.lanes.get(step.number)
-        if recorded is None or self._lanes[recorded][0] == step.number:
-            return None
-        for number in self._lanes[recorded]:
-            if number >= step.number:
+        counts: Counter[int] = Counter()
+        for earlier in self._tracks.lanes[recorded]:
+            if earlier.number >= step.number:
                 return None
-            earlier = self._run.by_number[number]
-            if not self._has_had(earlier, step, recorded, lane):
+            likeness = self._identities.likeness(earlier)
+            counts[likeness] += 1
+            if earlier.number in self.pending and self._asked[lane][likeness] < counts[likeness]:
                 return earlier
         return None
-
-    def _has_had(self, earlier: RecordedStep, step: RecordedStep, recorded: Lane, lane: int) -> bool:
-        what = (_key(earlier), self._identities.digest(earlier))
-        count = sum(
-            (_key(other), self._identities.digest(other)) == what
-            for other in self._run.steps
-            if other.number < step.number and self._identities.lanes.get(other.number) == recorded
-        )
-        return self._asked[lane][what] >= count
 
     def _out_of_order(self, earlier: RecordedStep, step: RecordedStep) -> Divergence:
         sides = self._identities.shown(earlier), self._identities.shown(step)
         return Divergence(Kind.ORDER, earlier.number, "$", sides[0].title(), sides[1].title(), *sides)
 
     def _unmatched(self, question: Question, lane: int) -> Divergence | None:
-        """What was to be asked for instead."""
+        """What was to be asked for instead; None where what is asked may not have been recorded any more."""
+        if not self._run.complete and self._may_be_beyond(lane):
+            return None
         asked = question.shown
         step = self._meant(question, asked, lane)
         if step is None:
-            if not self._run.complete:
-                return None
             return Divergence(Kind.NOT_RECORDED, None, "$", MISSING, asked.title(), None, asked)
         recorded = self._identities.shown(step)
         if (step.type, step.name) != question.key[:2]:
-            return Divergence(
-                Kind.NOT_RECORDED, step.number, "$", recorded.title(), asked.title(), recorded, asked
-            )
+            sides = recorded.title(), asked.title()
+            return Divergence(Kind.NOT_RECORDED, step.number, "$", *sides, recorded, asked)
         path, expected, actual = first_difference(recorded.value, asked.value)
         return Divergence(Kind.INPUT, step.number, path, expected, actual, recorded, asked)
 
+    def _may_be_beyond(self, lane: int) -> bool:
+        """Whether a recording that was cut off may not have what the thread or task is about to do.
+
+        It may even have begun later, if others were at work.
+        """
+        if lane not in self._places:
+            return len(self._tracks.lanes) != 1 or not self.pending
+        place = self._places[lane]
+        return not self.pending if place is None else self._tracks.some_end_at(place)
+
     def _meant(self, question: Question, asked: Asked, lane: int) -> RecordedStep | None:
         """The step that most likely is what this call has become."""
-        own = self._taken.get(lane)
-        waiting = self._lanes.get(own) if own is not None else None
-        if waiting:
-            return self._run.by_number[waiting[0]]
-        near = [
-            step
-            for step in self._first_of_each_lane()
-            if (step.agent, step.parent) == (question.key.agent, question.key.parent)
-        ]
+        place = self._places.get(lane, self._tracks.start)
+        near = [] if place is None else [s for s in self._tracks.next_of(place) if s.number in self.pending]
+        own = [step for step in near if lane in self._own and self._lane(step) == self._own[lane]]
+        if own:
+            return own[0]
+        if place is None or place is self._tracks.start:
+            near = [*near, *(s for s in self._rest() if place is None or self._lane(s) is None)]
+            key = self._identities.key_of(question)
+            near = [step for step in near if self._identities.key(step)[2:] == key[2:]]
+        near.sort(key=lambda step: step.number)
         alike = [step for step in near if (step.type, step.name) == question.key[:2]]
         if alike:
             return min(alike, key=lambda step: distance(self._identities.shown(step).value, asked.value))
         return near[0] if near else None
 
-    def _first_of_each_lane(self) -> Iterator[RecordedStep]:
-        """The steps that may come next, in recorded order."""
-        for number in sorted(self.pending):
-            lane = self._identities.lanes.get(number)
-            if lane is None or self._lanes[lane][0] == number:
-                yield self._run.by_number[number]
+    def _rest(self) -> Iterator[RecordedStep]:
+        return (self._run.by_number[number] for number in self.pending)
 
     def left(self) -> Divergence | None:
         """What has never been asked for, once the agent has ended; steps without an outcome may be missing."""
-        numbers = [n for n in sorted(self.pending) if not self._run.by_number[n].in_doubt]
-        if not numbers:
+        steps = [step for step in self._rest() if not step.in_doubt]
+        if not steps:
             return None
-        shown = self._identities.shown(self._run.by_number[numbers[0]])
-        rest: Sequence[int] = numbers[1:]
+        steps.sort(key=lambda step: step.number)
+        shown = self._identities.shown(steps[0])
+        others = tuple(step.number for step in steps[1:])
+        title, hint = shown.title(), self._hint(steps[0])
         return Divergence(
-            Kind.NEVER_ASKED, numbers[0], "$", shown.title(), MISSING, shown, None, others=tuple(rest)
+            Kind.NEVER_ASKED, steps[0].number, "$", title, MISSING, shown, others=others, hint=hint
         )
 
-
-def _key(step: RecordedStep) -> Key:
-    return Key(step.type, step.name, step.agent, step.parent)
+    def _hint(self, step: RecordedStep) -> str | None:
+        """Of a step that nobody may have been meant to ask for: a thread took it, which a call had started."""
+        lane = self._lane(step)
+        if lane is None or step.started is None or self._tracks.lanes[lane][0] is not step:
+            return None
+        for other in self._run.steps:
+            if other.number in self.pending or other.started is None or other.finished is None:
+                continue
+            if other.number < step.number and other.started <= step.started <= other.finished:
+                return (
+                    f"if a thread took it that the call of step {other.number} had started, start that with"
+                    " contextvars.copy_context().run"
+                )
+        return None

@@ -6,17 +6,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import thread as pools
 from dataclasses import replace
 from pathlib import Path
 
-from stepwell.core.divergence import Divergence
+from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.identity import Identities, Question
 from stepwell.core.matching import Matcher
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.rerun import Place
 from stepwell.core.steps import STATE_UPDATE
+from stepwell.errors import StepwellError
+from stepwell.recorder.calls import in_loop
 from stepwell.recorder.lanes import Lanes
-from stepwell.rerun.stops import Diverged, Reached, Stop, WentLive
+from stepwell.rerun.stops import Diverged, Reached, Refused, Stop, WentLive
 
 QUIET = 1.0
 """Seconds without any question after which nobody is expected to ask for what a replay still waits for."""
@@ -43,6 +46,8 @@ class Dialogue:
         """Why it has ended, None as long as it has not."""
         self.notes: dict[str, None] = {}
         """What a reader of the report should know, each once."""
+        self.asked: set[int] = set()
+        """The steps that have been asked for."""
         self.places: dict[int, Place] = {}
         """Where each step was asked for."""
         self.last: int | None = None
@@ -54,9 +59,12 @@ class Dialogue:
         self._to = to
         self._on_step = on_step
         self._matcher = Matcher(run, identities)
+        self.inside: set[int] = set()
+        """Those that are executed again and have not ended."""
         self._under_way: set[int] = set()
         self._waiting = 0
         self._changed = threading.Condition()
+        self._thread = threading.current_thread()
 
     @property
     def ended(self) -> bool:
@@ -68,7 +76,7 @@ class Dialogue:
         lane = self.lanes.number()
         with self._changed:
             self._go_on()
-            found = self._matcher.ask(question, lane)
+            found = self._found(question, lane)
             if isinstance(found, Divergence):
                 raise self._beyond_recording(Diverged(replace(found, where=str(place) if place else None)))
             if found is None:
@@ -79,15 +87,32 @@ class Dialogue:
                 self._beyond()
             if place is not None:
                 self.places[found.number] = place
+            self.asked.add(found.number)
             self._under_way.add(found.number)
             self._changed.notify_all()
             self._on_step(found, place)
             return found
 
+    def _found(self, question: Question, lane: int) -> RecordedStep | Divergence | None:
+        """What it is. One of several threads that share their work may be early: then it waits for the others."""
+        wanders = self._wanders()
+        found = self._matcher.ask(question, lane, wanders)
+        while wanders and isinstance(found, Divergence) and found.kind is Kind.ORDER:
+            if not self._changed.wait(QUIET):
+                break
+            self._go_on()
+            found = self._matcher.ask(question, lane, wanders)
+        return found
+
+    def _wanders(self) -> bool:
+        thread = threading.current_thread()
+        return thread is not self._thread and thread not in pools._threads_queues and not in_loop()
+
     def answered(self, step: RecordedStep) -> None:
         """The agent has what the step gave."""
         with self._changed:
             self._under_way.discard(step.number)
+            self.inside.discard(step.number)
             self.last = step.number
             self._changed.notify_all()
 
@@ -95,6 +120,7 @@ class Dialogue:
         """What the step did inside is done again, so its steps are asked for."""
         with self._changed:
             self._matcher.open(step.number)
+            self.inside.add(step.number)
 
     def end(self, stop: Stop) -> Stop:
         """End it, for all threads. Returns why it has ended, which may be something earlier."""
@@ -114,11 +140,14 @@ class Dialogue:
 
     def _beyond_recording(self, stop: Stop) -> Stop:
         """What is raised where there is no answer."""
-        if self.goes_live is not None and self.goes_live(stop):
-            self.live = True
-            self._changed.notify_all()
-            return WentLive()
-        return self.end(stop)
+        try:
+            self.live = self.goes_live is not None and self.goes_live(stop)
+        except StepwellError as problem:
+            return self.end(Refused(f"{stop}; and it cannot go on for real: {problem}"))
+        if not self.live:
+            return self.end(stop)
+        self._changed.notify_all()
+        return WentLive()
 
     def _go_on(self) -> None:
         if self.live:
