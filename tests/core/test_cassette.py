@@ -29,8 +29,8 @@ NOON = datetime(2026, 3, 1, 12, 0, 0, 123, tzinfo=UTC)
 def row(number: int, value: object, output: object, through: Any = jsonb) -> Payload:
     """A payload as it is read from a database."""
     given, gave = codec.encode(value), codec.encode(output)
-    texts = (None if text is None else through(text) for text in (given.exact, gave.exact))
-    return Payload(number, through(given.plain), through(gave.plain), *texts)
+    exact = [None if text is None else through(text) for text in (given.exact, gave.exact)]
+    return Payload(number, through(given.plain), through(gave.plain), exact[0], exact[1])
 
 
 def run_of(*steps: RecordedStep, **fields: Any) -> RecordedRun:
@@ -219,7 +219,16 @@ def test_a_file_is_told_by_how_it_begins_however_it_is_laid_out_or_packed() -> N
         (b'{"stepwell_recording": 9}', "version 9 of recordings, and only 1 is known"),
         (b'{"stepwell_recording": 1', "delimiter: line 1 column 25"),
         (b'{"stepwell_recording": 1}', "KeyError: 'run': edited by hand?"),
-        (pack(run_of(tool(1, 1, 1))).replace(b'"number": 1', b'"number": "one"'), "edited by hand?"),
+        (
+            pack(run_of(tool(1, 1, 1))).replace(b'"number": 1', b'"number": "1"'),
+            "number is '1': edited by hand?",
+        ),
+        (pack(run_of(tool(1, 1, 1))).replace(b'"search"', b"7"), "name is 7: edited by hand?"),
+        (pack(run_of(tool(1, 1, 1))).replace(b'"lane": 1', b'"lane": true'), "lane is True: edited by hand?"),
+        (pack(run_of()).replace(b'{"tenant": "\xc3\xbc"}', b"[1]"), "tags is [1]: edited by hand?"),
+        (pack(run_of()).replace(b'"status": "ok"', b'"status": "odd"'), "status is 'odd': edited by hand?"),
+        (pack(run_of()).replace(b'"tags"', b'"agents": [1], "tags"'), "agents is [1]: edited by hand?"),
+        (pack(run_of(drawn=("00",))).replace(b'["00"]', b"[0]"), "drawn is [0]: edited by hand?"),
         (gzip.compress(pack(run_of()))[:-9], "its compression is damaged"),
     ],
 )

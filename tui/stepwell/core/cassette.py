@@ -37,19 +37,20 @@ BEFORE = "as before"
 """Stands for the numbers of a state of `random` that are those of the one before."""
 _BEGINNING = re.compile(rf'\s*{{\s*"{MARK}"\s*:'.encode())
 _GZIP = b"\x1f\x8b"
-_FIELDS = (
-    "type",
-    "name",
-    "agent",
-    "parent",
-    "lane",
-    "form",
-    "seed",
-    "tokens_in",
-    "tokens_out",
-    "finish_reason",
-)
-_DIFFERENCE = ("base", "keep", "list")
+_FIELDS: dict[str, type] = {
+    **dict.fromkeys(("type", "name", "agent", "form", "finish_reason"), str),
+    **dict.fromkeys(("parent", "lane", "seed", "tokens_in", "tokens_out"), int),
+}
+"""Of a step, and what they are where they are not NULL."""
+_DIFFERENCE: dict[str, type] = {"base": int, "keep": int, "list": str}
+_ABOUT: dict[str, type] = {
+    "status": str,
+    "tags": dict,
+    **dict.fromkeys(("name", "error", "source"), str),
+    "seed": int,
+}
+_TIMES: dict[str, type] = {"started": str, "finished": str}
+_STATUSES = ("ok", "failed", "died", "running", "unknown")
 
 
 def pack(run: RecordedRun, *, compressed: bool = False) -> bytes:
@@ -188,11 +189,14 @@ def _time(moment: datetime | None) -> str | None:
 def _read(made: dict[str, Any]) -> RecordedRun:
     about, times, drawn = made["run"], made["times"], made["drawn"]
     random = dict(_with_repeats(made["random"]))
-    rows = {row["number"]: _stored(row) for row in made["steps"]}
+    rows = {
+        row["number"]: _stored(_checked(row, {"number": int, **_FIELDS, **_DIFFERENCE}))
+        for row in made["steps"]
+    }
     steps = []
     for position, row in enumerate(made["steps"], 1):
         number = row["number"]
-        when = times[str(number)]
+        when = _checked(times[str(number)], _TIMES)
         order = when.get("order", _in_turn(position))
         chain = with_bases(rows[number], rows)
         step = RecordedStep(
@@ -201,33 +205,49 @@ def _read(made: dict[str, Any]) -> RecordedRun:
             started=_moment(when.get("started")),
             finished=_moment(when.get("finished")),
             random_after=_text(random, str(number)),
-            drawn=tuple(drawn.get(str(number), ())),
+            drawn=_strings("drawn", drawn.get(str(number), [])),
             finished_order=order[0],
             finished_before=order[1],
             started_before=order[2],
-            **{name: row.get(name) for name in _FIELDS},
+            **{name: row.get(name) for name in _FIELDS} | {"type": row["type"]},
         )
         steps.append(step)
     return RecordedRun(
-        _head(about, times["run"], steps),
+        _head(_checked(about, _ABOUT), _checked(times["run"], _TIMES), steps),
         tuple(steps),
         _text(about, "result"),
         _text(about, "result_exact"),
         _text(random, "begin"),
-        tuple(drawn.get("end", ())),
+        _strings("drawn", drawn.get("end", [])),
         about.get("seed"),
     )
 
 
+def _checked(row: dict[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
+    """The row, of which everybody relies on the types. Raises ValueError."""
+    for name, kind in kinds.items():
+        if row.get(name) is not None and type(row[name]) is not kind:
+            raise ValueError(f"{name} is {row[name]!r:.40}")
+    return row
+
+
+def _strings(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError(f"{name} is {value!r:.40}")
+    return tuple(value)
+
+
 def _head(about: dict[str, Any], times: dict[str, Any], steps: list[RecordedStep]) -> RunHead:
     loop = about.get("loop")
+    if about["status"] not in _STATUSES:
+        raise ValueError(f"status is {about['status']!r:.40}")
     head = RunHead(
         UUID(about["run_id"]),
         about["status"],
         about.get("name"),
         about.get("tags", {}),
         len(steps),
-        agents=tuple(about.get("agents", ())),
+        agents=_strings("agents", about.get("agents", [])),
         started=_moment(times.get("started")),
         finished=_moment(times.get("finished")),
         error=about.get("error"),
