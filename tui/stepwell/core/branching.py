@@ -49,35 +49,38 @@ def cut(run: RecordedRun, number: int) -> Tail:
     return _tail(run, number, below, (), None, False)
 
 
-def going_on(
-    run: RecordedRun, asked: Collection[int], under_way: Collection[int], edited: RecordedStep | None
-) -> Tail:
-    """The branch in which an agent goes on that has asked for these steps of the run, and for nothing else.
-
-    `under_way` are blocks that it is inside of, which will end otherwise than they did. `edited` is a step with another
-    outcome, one of `asked`. Raises UsageError where a step before it has not been asked for.
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How far a replay has got: the steps that it `asked` for; those of them that are `executed` again, so that what was
+    recorded inside of them is asked for as well; and of these the ones that it is still `inside` of.
     """
-    kept = {step.number for step in run.steps if _nearest(run, step, asked) is not None}
-    missing = [
-        step.number for step in run.steps if step.number not in kept and step.number <= max(kept, default=0)
-    ]
-    if edited is not None:
-        if missing and missing[0] < edited.number:
-            raise UsageError(
-                f"step {missing[0]} has not been asked for, and comes before step {edited.number}"
-            )
-        number = edited.number
-    else:
-        number = missing[0] if missing else max(kept, default=0) + 1
-    return _tail(run, number, kept, under_way, edited, whole=False)
+
+    asked: Collection[int]
+    executed: Collection[int] = ()
+    inside: Collection[int] = ()
 
 
-def _nearest(run: RecordedRun, step: RecordedStep, among: Collection[int]) -> RecordedStep | None:
-    """The step, or the nearest one that it is inside of, that is among these."""
+def going_on(run: RecordedRun, answered: Answered, edited: RecordedStep | None) -> Tail:
+    """The branch in which an agent goes on for real: it has what was answered and nothing else of the run.
+
+    What it is inside of has no outcome yet. `edited` is a step with another outcome, one that was asked for. Raises
+    UsageError where a step before it was not.
+    """
+    kept = {step.number for step in run.steps if _is_answered(run, step, answered)}
+    last = max(kept, default=0)
+    missing = next((step.number for step in run.steps if step.number not in kept), last + 1)
+    if edited is not None and missing < edited.number:
+        raise UsageError(f"step {missing} was not asked for, and comes before step {edited.number}")
+    number = min(missing, last + 1) if edited is None else edited.number
+    return _tail(run, number, kept, answered.inside, edited, whole=False)
+
+
+def _is_answered(run: RecordedRun, step: RecordedStep, answered: Answered) -> bool:
+    """Whether it was asked for, or is inside of one that was answered without being executed."""
     at: RecordedStep | None = step
-    while at is not None and at.number not in among:
+    while at is not None and at.number not in answered.asked:
         at = None if at.parent is None else run.by_number.get(at.parent)
-    return at
+    return at is not None and (at is step or at.number not in answered.executed)
 
 
 def _tail(

@@ -187,6 +187,10 @@ class Matcher:
     def _rest(self) -> Iterator[RecordedStep]:
         return (self._run.by_number[number] for number in self.pending)
 
+    def lane_of(self, lane: int) -> Lane | None:
+        """Whose step the thread or task `lane` was given last, None where it has not asked yet."""
+        return self._own.get(lane)
+
     def left(self) -> Divergence | None:
         """What has never been asked for, once the agent has ended; steps without an outcome may be missing."""
         steps = [step for step in self._rest() if not step.in_doubt]

@@ -41,6 +41,8 @@ class Report:
     result: object = MISSING
     notes: tuple[str, ...] = ()
     """What a reader should know: redacted answers, what the agent opened by itself, and the like."""
+    branch: str | None = None
+    """The run in which the agent went on for real; what it raised there is in `stopped`."""
     output: str = ""
     """What the agent has printed, to either stream."""
 

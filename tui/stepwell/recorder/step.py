@@ -15,6 +15,7 @@ from stepwell.core.usage import NOTHING, usage_of, usage_of_chunks
 from stepwell.errors import EncodingError, RecordingError
 from stepwell.recorder import chance, clock
 from stepwell.recorder.context import Frame, enter, parent_in
+from stepwell.recorder.drawing import Mark
 from stepwell.recorder.failures import canonical_failure, failure, is_too_large
 from stepwell.recorder.intents import FinishStep, StartStep
 from stepwell.recorder.redaction import recorded_usage
@@ -77,10 +78,22 @@ class Step:
         self._given = trail.prompts.given(kind, agent, value, encoded)
         self._full = None if self._given.base is None else encoded
         self._intent: StartStep | None = None
-        self._random: chance.Mark | None = None
+        self._random: Mark | None = None
         self._tick = 0
         self.form: str | None = None
         """How the answer is handed out, where that is not as it is."""
+
+    @classmethod
+    def taken_up(
+        cls, trail: Trail, run: Run, kind: str, name: str | None, number: int, started_at: int
+    ) -> Step:
+        """A step that is begun in the database already, to be given its outcome."""
+        step = cls(trail, run, kind, name, None, None)
+        step._intent = StartStep(
+            Start(trail.run_id, kind, step._agent, step._name, None, None, started_at, "null", None)
+        )
+        step._intent.number = number
+        return step
 
     @property
     def number(self) -> int | None:

@@ -59,8 +59,10 @@ class Dialogue:
         self._to = to
         self._on_step = on_step
         self._matcher = Matcher(run, identities)
+        self.executed: set[int] = set()
+        """Those of them that are executed again."""
         self.inside: set[int] = set()
-        """Those that are executed again and have not ended."""
+        """Those of these that have not ended."""
         self._under_way: set[int] = set()
         self._waiting = 0
         self._changed = threading.Condition()
@@ -120,6 +122,7 @@ class Dialogue:
         """What the step did inside is done again, so its steps are asked for."""
         with self._changed:
             self._matcher.open(step.number)
+            self.executed.add(step.number)
             self.inside.add(step.number)
 
     def end(self, stop: Stop) -> Stop:
@@ -128,6 +131,11 @@ class Dialogue:
             self.stop = self.stop or stop
             self._changed.notify_all()
             return self.stop
+
+    def lane_then(self) -> int | None:
+        """The lane of the recording that the code which calls this has been, None for none yet."""
+        lane = self._matcher.lane_of(self.lanes.number())
+        return lane if isinstance(lane, int) else None
 
     def left(self) -> Divergence | None:
         """What has never been asked for."""

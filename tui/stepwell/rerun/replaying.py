@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from stepwell.rerun.clock import Clock, microseconds
 from stepwell.rerun.database import Database, Visit
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.executing import Instead
+from stepwell.rerun.live import Live, LiveBook
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playback import Playback
 from stepwell.rerun.stops import BeginAgain, Diverged, Reached, Refused, Stop
@@ -73,11 +75,13 @@ def play(
     on_step: OnStep = lambda *_: None,
     connection: Callable[[], Any] | None = None,
     database: Database | None = None,
+    live: Live | None = None,
 ) -> Report:
     """Call the agent and say what came of it. `on_step` is called with each step that it asks for, and where.
 
     `Run.connection` leads to the tables of then in `database`, or else is what `connection` gives. An agent that writes
-    to these tables is called a second time, from the beginning, unless the database was told that it does.
+    to these tables is called a second time, from the beginning, unless the database was told that it does. With `live`
+    it goes on for real where the recording has no answer.
     """
     dialogue = Dialogue(recorded, identities, to, on_step)
     clock = Clock(microseconds(_begin(recorded)) or 0)
@@ -85,27 +89,41 @@ def play(
     visit = None if database is None else Visit(database, dialogue)
     playback = Playback(dialogue, clock, chance, instead, connection, visit)
     head = recorded.head
-    run = Run(playback, Options(run_seed=recorded.seed, run_name=head.name, run_tags=head.tags))
+    guarded = ExitStack()
+
+    def leave() -> None:
+        guarded.close()
+        clock.go_live()
+
+    going = None if live is None else LiveBook(playback, live, leave)
+    run = Run(going or playback, Options(run_seed=recorded.seed, run_name=head.name, run_tags=head.tags))
 
     def stuck() -> None:
         dialogue.end(Reached("nothing is left that the agent waits for"))
 
     with ExitStack() as stack:
-        stack.enter_context(guards.armed(dialogue.note, () if database is None else database.hosts))
+        stack.enter_context(guarded)
+        if going is not None:
+            stack.callback(going.close)
+        guarded.enter_context(guards.armed(dialogue.note, () if database is None else database.hosts))
         if visit is not None:
             stack.callback(visit.close)
         stack.enter_context(clock.installed())
-        stack.enter_context(chance.installed())
+        guarded.enter_context(chance.installed())
         stack.enter_context(loop.installed(clock, stuck))
         result, error = _call(agent, run, dialogue)
     if database is not None and isinstance(dialogue.stop, BeginAgain):
         database.writing = True
-        return play(recorded, agent, to, instead, identities, on_step, connection, database)
+        return play(recorded, agent, to, instead, identities, on_step, connection, database, live)
     if chance.missing:
         dialogue.note("uuid was drawn from more often than was recorded")
-    if dialogue.stop is None:
+    if dialogue.stop is None and not dialogue.live:
         _compare_end(dialogue, playback, result, error)
-    return _report(dialogue, result)
+    report = _report(dialogue, result)
+    if going is None or going.branch is None:
+        return report
+    ended = None if error is None else " ".join(f"{type_of(error)}: {error}".removesuffix(": ").split())
+    return replace(report, branch=str(going.branch), stopped=report.stopped or ended)
 
 
 def _begin(recorded: RecordedRun) -> Any:
@@ -125,8 +143,7 @@ def _call(agent: Agent, run: Run, dialogue: Dialogue) -> tuple[object, BaseExcep
         return None, None
     except MemoryError as error:
         if "MemoryError" not in (dialogue.run.head.error or ""):
-            place = Places(libraries()).of_error(error)
-            dialogue.end(Refused(f"out of memory{'' if place is None else f' at {place}'}"))
+            dialogue.end(Refused(f"out of memory{_at(error)}"))
         return None, error
     except BaseException as error:  # whatever ends the agent is compared with what ended it then
         return None, error
@@ -145,6 +162,15 @@ def _compare_end(dialogue: Dialogue, playback: Playback, result: object, error: 
         found = _other_result(recorded, result if playback.given is MISSING else playback.given)
     if found is not None:
         dialogue.end(Diverged(found))
+        if error is not None:
+            what = " ".join(f"{type_of(error)}: {error}".removesuffix(": ").split())
+            dialogue.note(f"the agent ended with {what}{_at(error)}")
+
+
+def _at(error: BaseException) -> str:
+    """Where in the agent's code it was raised."""
+    place = Places(libraries()).of_error(error)
+    return "" if place is None else f" at {place}"
 
 
 def _other_end(recorded: RecordedRun, error: BaseException | None) -> Divergence | None:
