@@ -51,8 +51,8 @@ def cut(run: RecordedRun, number: int) -> Tail:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How far a replay has got: the steps that it `asked` for; those of them that are `executed` again, so that what was
-    recorded inside of them is asked for as well; and of these the ones that it is still `inside` of.
+    """How far a replay has got: the steps that it `asked` for; those of them that are `executed` again, so that what
+    was recorded inside of them is asked for as well; and of these the ones that it is still `inside` of.
     """
 
     asked: Collection[int]

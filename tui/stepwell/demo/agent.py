@@ -21,6 +21,9 @@ SYSTEM = (
 )
 
 
+LOOPING_TICKET = "My lamp from order 8841 arrived broken. Please refund it. (customer 42)"
+
+
 class MaxTurnsError(RuntimeError):
     """The agent asked its model more often than it may."""
 
@@ -71,6 +74,11 @@ def triage(
         if not message.get("tool_calls"):
             run.state({**memory, "plan": []})
             return str(message["content"])
+
+
+def looping(run: stepwell.Run) -> str:
+    """Work on the ticket of which the agent makes a loop."""
+    return triage(run, LOOPING_TICKET)
 
 
 def shown(result: object) -> str:

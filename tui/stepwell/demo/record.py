@@ -20,7 +20,6 @@ TAG = "demo"
 LAST = "loop"
 """The story that is recorded last: where it is complete, all are there."""
 WELL_TICKET = "The lamp of order 8177 came broken, I would like my money back. (customer 57)"
-LOOPING_TICKET = "My lamp from order 8841 arrived broken. Please refund it. (customer 42)"
 
 
 def record_demo(target: Target, *, again: bool = False, progress: Callable[[str], None]) -> bool:
@@ -44,7 +43,7 @@ def record_demo(target: Target, *, again: bool = False, progress: Callable[[str]
             contextlib.suppress(agent.MaxTurnsError),
             recorder.run("refund-triage", tags=_tags(LAST)) as run,
         ):
-            agent.triage(run, LOOPING_TICKET)
+            agent.looping(run)
     return True
 
 
