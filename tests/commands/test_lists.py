@@ -104,8 +104,8 @@ def test_runs_as_json_are_one_documented_object_a_line(schema_dsn: str, capsys: 
     assert stepwell(schema_dsn, "runs", "--json") == 0
     failed, died, well = json_lines(capsys)
     assert list(failed) == [
-        "run_id", "status", "name", "tags", "source", "agents", "steps", "unfinished", "in_doubt", "loop",
-        "error", "started", "finished",
+        "run_id", "status", "name", "tags", "source", "parent", "forked_at", "agents", "steps", "unfinished",
+        "in_doubt", "loop", "error", "started", "finished",
     ]  # fmt: skip
     assert failed["run_id"] == str(FAILED)
     assert failed["loop"] == LOOP

@@ -54,6 +54,11 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
         "print what a query gives, with watched tables as they were at a step",
         "stepwell sql 7f3a:11 'select * from orders where id = 8841'\n  stepwell sql @failed '\\d'",
     ),
+    (
+        "fork",
+        "branch off a run in which a step gave something else",
+        "stepwell fork 7f3a:11:'$.output[0].status' '\"paid\"' --dry-run\n  stepwell fork 7f3a:11 -f output.json",
+    ),
     ("import", "record runs from files", "stepwell import trajectories/*.traj"),
     (
         "export",

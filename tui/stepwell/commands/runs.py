@@ -27,9 +27,12 @@ JSON_HELP = """\
 with --json, one object a line:
   run_id               the whole id
   status               running, died, ok, failed, or unknown where only steps
-                       are recorded
+                       are recorded, and of a branch that ends where it is
+                       not known how the run goes on
   name, tags, source, agents, error
                        as recorded, null or empty where they are not
+  parent, forked_at    of a branch: the run that it leaves and the step at which
+                       it does, its first own; or null
   steps, unfinished    how many have begun, and how many of these have no end
   in_doubt             {"step", "name"} of the newest step that a recorder began
                        and never saw the end of, or null
@@ -111,6 +114,8 @@ def as_json(head: RunHead) -> dict[str, object]:
         "name": head.name,
         "tags": head.tags,
         "source": head.source,
+        "parent": head.parent,
+        "forked_at": head.forked_at,
         "agents": head.agents,
         "steps": head.steps,
         "unfinished": head.unfinished,

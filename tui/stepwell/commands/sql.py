@@ -3,11 +3,10 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 from stepwell.app.present.figures import count
 from stepwell.commands import grid
+from stepwell.commands.given import add_text, text_of
 from stepwell.commands.output import emit, line, note
 from stepwell.commands.runs import positive
 from stepwell.commands.session import address_of, opened, step_at, target_of
@@ -61,11 +60,7 @@ with --json, one object:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("address", metavar="ADDRESS", help="RUN:17; the last step where none is named")
     parser.usage = USAGE
-    words = "one statement, \\d, \\d NAME or \\?; - reads it from the input"
-    statement = parser.add_argument("statement", metavar="SQL", help=words)
-    parser.add_argument(
-        "-f", "--file", metavar="FILE", action=_File, instead=statement, help="a file with it; - is the input"
-    )
+    add_text(parser, "statement", "SQL", "one statement, \\d, \\d NAME or \\?")
     parser.add_argument("--asked", action="store_true", help="as it was when the step began, not after it")
     parser.add_argument("--limit", type=positive, metavar="N", help=f"at most N rows (for people {LIMIT})")
     form = parser.add_mutually_exclusive_group()
@@ -73,24 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--csv", action="store_true", help="CSV with a line of names, all rows")
 
 
-class _File(argparse.Action):
-    """With a file no statement is needed. One that may be left out anyway could not stand behind an option."""
-
-    def __init__(self, instead: argparse.Action, **options: Any) -> None:
-        super().__init__(**options)
-        self._instead = instead
-
-    def __call__(self, _parser: object, namespace: argparse.Namespace, values: object, *_: object) -> None:
-        self._instead.required = False
-        setattr(namespace, self.dest, values)
-
-
 def run(args: argparse.Namespace) -> int:
     """Print the rows; 130 where it was interrupted. Raises NotFoundError, UsageError and DatabaseError."""
     address = address_of(args.address)
     if address.path is not None:
         raise UsageError("sql takes a step; a path goes with show")
-    text = _statement(args)
+    text = text_of(args.statement, args.file, "statement")
     command, name = _command(text)
     if command == "\\?":
         print(HELP)
@@ -135,18 +118,6 @@ def _print(answer: Answer, *, csv: bool) -> None:
     if answer.rows.more:
         shown = count(len(answer.rows.rows))
         note(f"there are more rows than these {shown}: --limit N, or all of them with --csv or --json")
-
-
-def _statement(args: argparse.Namespace) -> str:
-    """From the words, the file or the input."""
-    if args.file is not None and args.statement is not None:
-        raise UsageError("one statement: either as a word or with -f")
-    try:
-        if "-" in (args.statement, args.file):
-            return sys.stdin.read()
-        return str(args.statement) if args.file is None else Path(args.file).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise UsageError(f"{args.file or 'the input'} is no text in UTF-8") from None
 
 
 def _command(text: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from stepwell.core.address import short_id
 from stepwell.core.laps import Place
 from stepwell.core.past import Verdict
 from stepwell.core.steps import RunHead, StepHead
@@ -22,6 +23,8 @@ def _reasons(run: RunHead) -> Iterator[str]:
         yield f"loop: {run.loop.name}, {run.loop.laps} laps from step {run.loop.first}"
     if run.error:
         yield short_error(run.error) + ("" if run.steps else " (no step was recorded)")
+    if run.parent is not None:
+        yield f"leaves {short_id(run.parent)} at step {run.forked_at}"
     if len(run.agents) > 1:
         yield f"{len(run.agents)} agents"
 

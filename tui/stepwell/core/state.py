@@ -185,7 +185,7 @@ def fold(steps: Sequence[StateStep], number: int) -> Folded:
         if new is not old:
             _set_keys(folded.set_at.setdefault(step.scope, {}), old, new, step)
         if step.number == number:
-            folded.changed = tuple(_changes(step.scope, (), old, new))
+            folded.changed = tuple(changes(step.scope, (), old, new))
     for scope in [scope for scope, state in folded.states.items() if state is MISSING]:
         del folded.states[scope]
     return folded
@@ -258,15 +258,16 @@ def _touched(ops: Sequence[Mapping[str, object]]) -> set[str] | None:
     return keys if len(keys) == len(heads) else None
 
 
-def _changes(scope: str | None, path: Path, old: object, new: object) -> Iterator[Change]:
+def changes(scope: str | None, path: Path, old: object, new: object) -> Iterator[Change]:
+    """What is other in the new below `path`, leaf by leaf."""
     if not path and old is MISSING and isinstance(new, dict) and new:
         old = {}
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
-            yield from _changes(scope, (*path, key), old.get(key, MISSING), new.get(key, MISSING))
+            yield from changes(scope, (*path, key), old.get(key, MISSING), new.get(key, MISSING))
     elif isinstance(old, list) and isinstance(new, list):
         for index in range(max(len(old), len(new))):
-            yield from _changes(
+            yield from changes(
                 scope,
                 (*path, index),
                 old[index] if index < len(old) else MISSING,

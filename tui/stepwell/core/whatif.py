@@ -9,9 +9,10 @@ from stepwell.core.edits import edit, output_of
 from stepwell.core.flow import NOTHING, Change, Stale, raised_by, trace
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.restated import Restated, is_patch, scope_of, with_payload
-from stepwell.core.state import PATCH, diff, paths, same
+from stepwell.core.state import PATCH, changes, diff, paths, same
 from stepwell.core.steps import STATE_UPDATE
 from stepwell.core.world import MISSING, Moment, World
+from stepwell.core.world import Change as StateChange
 from stepwell.errors import NotFoundError
 
 __all__ = ["Stale", "WhatIf", "editable", "what_if"]
@@ -39,6 +40,7 @@ class WhatIf:
     """Steps that began before these and enclose them: what they gave is not known any more."""
     comes_to_its_end: bool
     """Whether the run would end as it is recorded, as far as can be told."""
+    _recorded: Restated
     _restated: Restated
 
     @property
@@ -63,6 +65,15 @@ class WhatIf:
     def states(self, number: int, moment: Moment = Moment.AFTER) -> Mapping[str | None, object]:
         """The states as of a step, by scope: the recorded steps folded on what is other now."""
         return self._restated.at(number, moment).states
+
+    def changed_states(self, number: int) -> tuple[StateChange, ...]:
+        """What is other in them, from what was recorded to what is there now."""
+        was, now = (folded.at(number, Moment.AFTER).states for folded in (self._recorded, self._restated))
+        return tuple(
+            change
+            for scope in {**was, **now}
+            for change in changes(scope, (), was.get(scope, MISSING), now.get(scope, MISSING))
+        )
 
     def odd(self, number: int) -> Mapping[int, str]:
         """State steps up to this one that do not fit the state that they now have before them, and why."""
@@ -116,7 +127,7 @@ def what_if(run: RecordedRun, number: int, value: object, *, to: int | None = No
     if step.type == STATE_UPDATE:
         change = Change(number, *(_state(folded, step) for folded in (recorded, restated)))
     traced = NOTHING if same(old, value) else trace(run, change, recorded)
-    return WhatIf(run, number, old, value, edited, plain, *traced, restated)
+    return WhatIf(run, number, old, value, edited, plain, *traced, recorded, restated)
 
 
 def _state(folded: Restated, step: RecordedStep) -> object:
