@@ -22,6 +22,7 @@ from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.redaction import Redact, redactor
 from stepwell.recorder.run import Options, Run
 from stepwell.recorder.trail import Trail
+from stepwell.rerun.push import begin
 from stepwell.store.rows import Ended, Finish, Start
 from stepwell.store.writing import moment
 
@@ -93,7 +94,7 @@ def record(
     error: BaseException | None = None
     try:
         with Run(trail, Options(run_seed=like.seed, run_name=like.head.name)) as run:
-            result = agent(run)
+            result = begin(agent, run)
             if inspect.isawaitable(result):
                 asyncio.run(_wait(result))
     except BaseException as raised:  # it is part of what was recorded; the caller raises it

@@ -20,7 +20,7 @@ from stepwell.errors import EncodingError
 from stepwell.recorder.failures import type_of
 from stepwell.recorder.run import Options, Run
 from stepwell.replay.recorded import load
-from stepwell.rerun import guards, loop
+from stepwell.rerun import guards, loop, push
 from stepwell.rerun.chance import Chance
 from stepwell.rerun.clock import Clock, microseconds
 from stepwell.rerun.database import Database, Visit
@@ -34,8 +34,8 @@ from stepwell.store.connect import resolve
 
 WELL = "an end without an error"
 
-Agent = Callable[[Run], Any]
-"""Takes the run; returns what it has come to, or something to be awaited for that."""
+Agent = Callable[[Run], Any] | Callable[[], push.PushAgent] | push.PushAgent
+"""Takes the run; returns what it has come to, or something to be awaited for that. Or one that is fed, or its class."""
 OnStep = Callable[[RecordedStep, Place | None], None]
 
 
@@ -50,7 +50,8 @@ def replay(
 ) -> Report:
     """Call `agent` with the run as it was recorded. Raises Diverged where it does otherwise.
 
-    The agent gets the same `run` as when it was recorded: models and tools answer from the recording, at most to step
+    An object with `llm_response`, `tool_result` and `step()`, or what makes one, is fed (`stepwell.rerun.push`).
+    Any other agent gets the same `run` as when it was recorded: models and tools answer from the recording, at most to step
     `to`; the clock, `random` and `uuid4` are the recorded ones. `run_id` may be the beginning of an id, `@failed` or
     `@last`, `dsn` as for a Recorder. Tools named in `pure` are executed again and compared, those in `stand_ins`
     replaced. Raises Refused where the recording has no answer that can be handed out, NotFoundError and UsageError
@@ -135,7 +136,7 @@ def _call(agent: Agent, run: Run, dialogue: Dialogue) -> tuple[object, BaseExcep
     """What the agent returned and raised, as far as a stop did not end it."""
     try:
         with run:
-            result = agent(run)
+            result = push.begin(agent, run)
             if inspect.isawaitable(result):
                 result = asyncio.run(_wait(result))
     except Stop as stop:
