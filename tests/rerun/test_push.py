@@ -72,7 +72,7 @@ class Asynchronous(Fed):
     async def step(self) -> Any:
         return super().step()
 
-    async def llm_response(self, reply: Any) -> None:
+    async def llm_response(self, reply: Any) -> None:  # type: ignore[override]  # either may be
         super().llm_response(reply)
 
 

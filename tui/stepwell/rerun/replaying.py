@@ -50,12 +50,12 @@ def replay(
 ) -> Report:
     """Call `agent` with the run as it was recorded. Raises Diverged where it does otherwise.
 
-    An object with `llm_response`, `tool_result` and `step()`, or what makes one, is fed (`stepwell.rerun.push`).
-    Any other agent gets the same `run` as when it was recorded: models and tools answer from the recording, at most to step
-    `to`; the clock, `random` and `uuid4` are the recorded ones. `run_id` may be the beginning of an id, `@failed` or
-    `@last`, `dsn` as for a Recorder. Tools named in `pure` are executed again and compared, those in `stand_ins`
-    replaced. Raises Refused where the recording has no answer that can be handed out, NotFoundError and UsageError
-    where there is no such run.
+    The agent gets the same `run` as when it was recorded: models and tools answer from the recording, at most to step
+    `to`; the clock, `random` and `uuid4` are the recorded ones. An object with `llm_response`, `tool_result` and
+    `step()`, or a class or function that makes one, is fed with the answers instead: see `stepwell.rerun.push`.
+    `run_id` may be the beginning of an id, `@failed` or `@last`, `dsn` as for a Recorder. Tools named in `pure` are
+    executed again and compared, those in `stand_ins` replaced. Raises Refused where the recording has no answer that
+    can be handed out, NotFoundError and UsageError where there is no such run.
     """
     target = resolve(dsn)
     recorded = load(target, str(run_id))
