@@ -1,13 +1,15 @@
 -- Some runs to delete, oldest first, after the one that began at %(started)s: those that were marked as not worth keeping
 -- or, where %(seconds)s is given, all that ended or died so long ago. Their rows are locked; one that somebody else has
 -- locked is left out, so nobody is waited for. What is alive is left out, and cannot come to life meanwhile: who takes a
--- run up again needs its row. list_prunable.sql lists the same runs.
+-- run up again needs its row. A run that has branches is left out until they are gone, since they have its steps; they
+-- themselves have ended when they were begun, unless somebody goes on with them. list_prunable.sql lists the same runs.
 WITH held AS MATERIALIZED (
-    SELECT run_id, started_at, status, steps
+    SELECT run_id, started_at, status, steps - coalesce(forked_at_step - 1, 0) AS steps, parent_run_id
     FROM agent_runs AS r
     WHERE (%(started)s::timestamptz IS NULL OR (started_at, run_id) > (%(started)s, %(run_id)s::uuid))
+      AND NOT EXISTS (SELECT FROM agent_runs AS branch WHERE branch.parent_run_id = r.run_id)
       AND CASE WHEN %(seconds)s::float8 IS NULL THEN status IN ('ok', 'failed') AND keep = ''
-               WHEN status IN ('ok', 'failed')
+               WHEN status IN ('ok', 'failed') OR status IS NULL AND parent_run_id IS NOT NULL
                THEN coalesce(finished_at, started_at) < now() - make_interval(secs => %(seconds)s)
                WHEN status = 'running'
                THEN greatest(started_at, heartbeat) < now() - make_interval(secs => %(seconds)s)
@@ -34,7 +36,8 @@ WITH held AS MATERIALIZED (
     WHERE before = 0 OR before + steps <= %(most_steps)s
 )
 SELECT run_id, started_at,
-       status <> 'running' OR pg_try_advisory_xact_lock(
-           ('x' || left(replace(run_id::text, '-', ''), 16))::bit(64)::bigint) AS free
+       status IS DISTINCT FROM 'running' OR pg_try_advisory_xact_lock(
+           ('x' || left(replace(run_id::text, '-', ''), 16))::bit(64)::bigint) AS free,
+       parent_run_id IS NOT NULL AS branch
 FROM taken
 ORDER BY started_at, run_id

@@ -1,16 +1,17 @@
 """Branches of runs: stored as a tail, read as a whole."""
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
-from threading import Barrier
+from datetime import timedelta
+from threading import Event
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from stepwell import Recorder, Run
 from stepwell.core.branching import cut, tail_of
@@ -22,11 +23,12 @@ from stepwell.replay.recorded import load
 from stepwell.replay.runs import Runs
 from stepwell.replay.stretches import Stretches
 from stepwell.replay.whatif import save
+from stepwell.store import pruning
 from stepwell.store.branches import resolved, steps_query
 from stepwell.store.connect import Target, connect, resolve
-from stepwell.store.queries import query
-from stepwell.store.reading import step_rows
+from stepwell.store.queries import query, sql_folder
 from tests.core.prompt_sequences import PAD
+from tests.replay.rows import add_step
 
 
 def search(query: str) -> list[dict[str, object]]:
@@ -159,13 +161,177 @@ def rows_of(target: Target, run_id: UUID) -> list[int]:
         return [number for (number,) in found]
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 5, 8, 11, 12, 13])
-def test_a_branch_reads_like_a_run_with_the_same_rows(stored: Stored, number: int) -> None:
-    branch = stored.edit(number, {"something": "else, which nobody has seen before"})
-    assert_reads_like_an_ordinary_run(stored.target, branch)
+def test_a_branch_reads_like_a_run_with_the_same_rows(stored: Stored) -> None:
+    for number in (1, 6, 8, 11, 12):
+        branch = stored.edit(number, {"something": "else, which nobody has seen before"})
+        assert_reads_like_an_ordinary_run(stored.target, branch)
 
 
 def test_a_branch_stores_its_tail_alone(stored: Stored) -> None:
     branch = stored.edit(5, NOT_USED)
     last = load(stored.target, str(branch)).head.steps
     assert rows_of(stored.target, branch) == list(range(5, last + 1))
+
+
+def test_prompts_of_the_tail_are_whole_in_the_view_for_psql(stored: Stored) -> None:
+    """Though the run that it leaves has them as differences."""
+    branch = stored.edit(6, {"no": "prompt has the state"})
+    with closing(connect(stored.target)) as connection:
+        of = "SELECT input FROM {} WHERE run_id = %s AND step_number = 7"
+        whole = connection.execute(of.format("agent_steps_full"), (branch,)).fetchone()
+        expected = connection.execute(of.format("agent_steps_full"), (stored.run_id,)).fetchone()
+        difference = connection.execute(of.format("agent_steps"), (stored.run_id,)).fetchone()
+    assert whole == expected != difference
+
+
+def test_a_branch_of_a_branch_has_steps_of_both(stored: Stored) -> None:
+    first = stored.edit(12, "a first change")
+    second = stored.edit(13, {"a": "second change"}, first)
+    third = stored.edit(11, "a change below where the first one leaves", second)
+    for branch in (first, second, third):
+        assert_reads_like_an_ordinary_run(stored.target, branch)
+    assert rows_of(stored.target, third) == [11, 12, 13]
+    with closing(Replayer(stored.target, third)) as replayer:
+        assert replayer.payload(12).output == '"a first change"'
+
+
+def test_an_enclosing_step_has_no_outcome_where_the_branch_ends_inside(stored: Stored) -> None:
+    def nested(run: Run) -> None:
+        with run.step("tool_call", "outer", {}) as outer:
+            found = run.tool(search, "a lamp that stands on the floor")
+            run.llm(complete, "m", [{"role": "user", "content": str(found)}])
+            outer.output = "told by what was found"
+        run.state({"done": True})
+
+    with closing(Recorder(stored.target.conninfo, durability="async")) as recorder, recorder.run() as run:
+        nested(run)
+    branch = stored.edit(2, NOT_USED, run.run_id)
+    assert rows_of(stored.target, branch) == [1, 2]
+    with closing(Replayer(stored.target, branch)) as replayer:
+        assert [step.in_doubt for step in replayer.heads()] == [True, False]
+        assert replayer.at(2).unfinished == (1,)
+        assert replayer.run().unfinished == 1
+    assert_reads_like_an_ordinary_run(stored.target, branch)
+
+
+def test_the_order_of_finishing_has_no_gaps_where_steps_overlapped(stored: Stored) -> None:
+    """Of three at once the one that began last, which the branch has not, finished first."""
+    begun, ends = [Event() for _ in range(3)], [Event() for _ in range(3)]
+
+    def wait(run: Run, place: int) -> None:
+        with run.step("tool_call", "wait", {"place": place}) as step:
+            begun[place].set()
+            ends[place].wait(10)
+            step.output = place
+
+    with (
+        closing(Recorder(stored.target.conninfo, durability="async")) as recorder,
+        recorder.run() as run,
+        ThreadPoolExecutor(3) as pool,
+    ):
+        waiting = []
+        for place in range(3):
+            waiting.append(pool.submit(wait, run, place))
+            begun[place].wait(10)
+        for place in reversed(range(3)):
+            ends[place].set()
+            waiting[place].result()
+    branch = save(stored.target, run.run_id, cut(load(stored.target, str(run.run_id)), 3))
+    assert [step.finished_order for step in load(stored.target, str(branch)).steps] == [2, 1]
+    assert rows_of(stored.target, branch) == [1, 2]
+    assert_reads_like_an_ordinary_run(stored.target, branch)
+
+
+def test_a_recorder_goes_on_with_a_branch(stored: Stored) -> None:
+    branch = stored.edit(12, "no error any more")
+    with closing(Recorder(stored.target.conninfo, durability="async")) as recorder:
+        run = recorder.resume(branch)
+        run.tool(search, "more of it")
+        run.finish()
+    steps = load(stored.target, str(branch)).steps
+    assert [step.number for step in steps] == list(range(1, 15))
+    assert (steps[-1].finished_order, steps[-1].finished_before) == (14, 13)
+    assert_reads_like_an_ordinary_run(stored.target, branch)
+
+
+def test_the_list_of_runs_tells_where_a_branch_leaves(stored: Stored) -> None:
+    branch = stored.edit(12, "no error any more", name="without the error")
+    with closing(Runs(stored.target)) as runs:
+        listed = {head.run_id: head for head in runs.page(10)}
+        found = runs.find(str(branch))
+    assert listed[branch] == found
+    assert (found.parent, found.forked_at, found.name) == (stored.run_id, 12, "without the error")
+    assert (found.steps, found.unfinished, found.status) == (13, 0, "unknown")
+    assert (listed[stored.run_id].parent, listed[stored.run_id].forked_at) == (None, None)
+
+
+def test_a_branch_that_has_all_steps_ends_as_the_run_did(stored: Stored) -> None:
+    branch = stored.edit(11, "nobody ever looks at this")
+    with closing(Runs(stored.target)) as runs:
+        assert runs.find(str(branch)).status == "ok"
+    assert load(stored.target, str(branch)).result == load(stored.target, str(stored.run_id)).result
+
+
+def test_an_ordinary_run_is_read_by_the_query_as_it_stands(stored: Stored) -> None:
+    with closing(connect(stored.target)) as connection:
+        run_id = resolved(connection, stored.run_id)
+    assert steps_query("read_heads", run_id) is query("read_heads")
+
+
+def test_a_run_is_not_deleted_before_its_branches(stored: Stored) -> None:
+    branch = stored.edit(12, "no error any more")
+    with closing(connect(stored.target)) as connection:
+        with pytest.raises(psycopg.errors.ForeignKeyViolation):
+            connection.execute("DELETE FROM agent_runs WHERE run_id = %s", (stored.run_id,))
+        connection.execute("DELETE FROM agent_runs WHERE run_id = ANY (%s)", ([branch, stored.run_id],))
+
+
+def test_prune_spares_what_a_branch_has_its_steps_from_and_takes_both_when_both_are_old(
+    stored: Stored,
+) -> None:
+    branch = stored.edit(12, "no error any more")
+    deeper = stored.edit(12, "nor any other", branch)
+    span = "interval '9 days'"
+    age = f"UPDATE agent_runs SET started_at = started_at - {span}, finished_at = finished_at - {span}"
+    with closing(connect(stored.target)) as connection:
+        connection.execute(f"{age} WHERE run_id <> %s", (deeper,))
+        assert pruning.prunable(connection, timedelta(days=1)) == (pruning.Pruned(), [])
+        assert sum(done.runs for done in pruning.prune(connection, timedelta(days=1))) == 0
+        connection.execute(f"{age} WHERE run_id = %s", (deeper,))
+        would, runs = pruning.prunable(connection, timedelta(days=1))
+        assert {run.run_id for run in runs} == {stored.run_id, branch, deeper}
+        done = sum(pruning.prune(connection, timedelta(days=1)), pruning.Pruned())
+        assert done == would
+        assert connection.execute("SELECT count(*) FROM agent_steps").fetchone() == (0,)
+
+
+def test_who_may_only_look_is_told_which_right_is_missing(stored: Stored) -> None:
+    with psycopg.connect(stored.target.conninfo, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS stepwell_test_brancher")
+        connection.execute("CREATE ROLE stepwell_test_brancher LOGIN")
+        connection.execute("GRANT SELECT ON agent_runs, agent_steps TO stepwell_test_brancher")
+    looker = resolve(make_conninfo(stored.target.conninfo, user="stepwell_test_brancher"))
+    made = what_if(load(looker, str(stored.run_id)), 12, "no error any more")
+    with pytest.raises(DatabaseError, match=r"may not save a branch .* INSERT on agent_runs and agent_steps"):
+        save(looker, stored.run_id, tail_of(made))
+    with closing(Runs(looker)) as runs:
+        assert len(runs.page(10)) == 1
+
+
+def test_a_recorder_may_save_a_branch(stored: Stored) -> None:
+    roles = (sql_folder() / "roles.sql").read_bytes()
+    with psycopg.connect(stored.target.conninfo, autocommit=True) as connection:
+        connection.execute(roles)
+        connection.execute("DROP ROLE IF EXISTS stepwell_test_forker")
+        connection.execute("CREATE ROLE stepwell_test_forker LOGIN IN ROLE stepwell_recorder")
+    made = what_if(load(stored.target, str(stored.run_id)), 12, "no error any more")
+    recorder = resolve(make_conninfo(stored.target.conninfo, user="stepwell_test_forker"))
+    assert save(recorder, stored.run_id, tail_of(made))
+
+
+def test_a_run_without_a_row_of_its_own_cannot_be_left(stored: Stored) -> None:
+    run_id = uuid4()
+    add_step(stored.target.conninfo, 1, "tool_call", output="by hand", run_id=run_id)
+    made = what_if(load(stored.target, str(run_id)), 1, "other")
+    with pytest.raises(NotFoundError, match=r"has no row in agent_runs .* stepwell init"):
+        save(stored.target, run_id, tail_of(made))

@@ -133,7 +133,7 @@ def test_a_run_that_is_taken_for_deletion_cannot_come_to_life_meanwhile(schema_d
     lock = "SELECT pg_try_advisory_lock_shared(%s)", [lock_key(dying)]
     with connect(resolve(schema_dsn)) as connection, psycopg.connect(schema_dsn, autocommit=True) as other:
         with connection.transaction():
-            ((taken, _, free),) = pruning._take(connection, DAY, None)
+            ((taken, _, free, _),) = pruning._take(connection, DAY, None)
             assert (taken, free) == (dying, True)
             assert other.execute(*lock).fetchone() == (False,)
         assert other.execute(*lock).fetchone() == (True,)

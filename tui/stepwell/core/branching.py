@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.steps import STATE_UPDATE
 from stepwell.core.whatif import WhatIf
 from stepwell.errors import UsageError
 
@@ -16,6 +17,9 @@ class Own:
     place: int | None
     open: bool = False
     """What it gave is not known in the branch: it has no outcome there."""
+    input: str | None = None
+    """The whole of what it was given, with `input_exact`, where that is not as the run has stored it."""
+    input_exact: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +106,24 @@ def _tail(
     ]
     places = _places(done, [*gone, *(run.by_number[each] for each in opened)])
     own = tuple(
-        Own(step.number, places.get(step.number), step.number in opened)
+        Own(step.number, places.get(step.number), step.number in opened, *_input(step, number, edited))
         for step in kept
         if step.number >= number
         or (step.number in opened and not step.in_doubt)
         or places.get(step.number) != step.finished_order
     )
     return Tail(number, own, last, len(done), edited, whole and not gone)
+
+
+def _input(step: RecordedStep, number: int, edited: RecordedStep | None) -> tuple[str | None, str | None]:
+    """Of a step with another state, and of a difference to a step that is not the branch's own."""
+    payload = step.payload
+    if edited is not None and step.number == number and step.type == STATE_UPDATE:
+        return edited.payload.input, edited.payload.input_exact
+    base = payload.chain[0].base if payload.chain else None
+    if base is None or base >= number or payload.problem is not None:
+        return None, None
+    return payload.input, payload.input_exact
 
 
 def _enclosing(run: RecordedRun, steps: Iterable[RecordedStep]) -> set[int]:

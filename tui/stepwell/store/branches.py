@@ -33,6 +33,9 @@ class BranchId(UUID):
         super().__init__(int=run_id.int)
         object.__setattr__(self, "ancestors", ancestors)
 
+    def __reduce__(self) -> tuple[type["BranchId"], tuple[UUID, tuple[Ancestor, ...]]]:
+        return BranchId, (UUID(int=self.int), self.ancestors)
+
 
 def resolved(connection: Connection[Any], run_id: UUID) -> UUID:
     """The id of a run, which tells where its steps are if it is a branch. Raises what psycopg raises.
@@ -104,8 +107,7 @@ def fork(connection: Connection[Any], run_id: UUID, tail: Tail, name: str | None
     NotFoundError where the run is gone.
     """
     branch, edited = uuid4(), tail.edited
-    own = [each for each in tail.own if each.number <= tail.steps]
-    state = edited is not None and edited.type == "state_update"
+    own = tail.own
     payload = None if edited is None else edited.payload
     rows = {
         "branch": branch,
@@ -113,8 +115,8 @@ def fork(connection: Connection[Any], run_id: UUID, tail: Tail, name: str | None
         "numbers": [each.number for each in own],
         "places": [each.place for each in own],
         "opens": [each.open for each in own],
-        "input": payload.input if payload and state else None,
-        "input_exact": payload.input_exact if payload and state else None,
+        "inputs": [each.input for each in own],
+        "exacts": [each.input_exact for each in own],
         "output": payload and payload.output,
         "output_exact": payload and payload.output_exact,
     }

@@ -38,7 +38,7 @@ class Prunable(NamedTuple):
     run_id: UUID
     name: str | None
     status: str
-    """`ok`, `failed`, or `running` for one that died."""
+    """`ok`, `failed`, `running` for one that died, or `branch` for one of which nothing else is known."""
     seen: datetime
     """When it ended, or was last heard of."""
 
@@ -63,28 +63,45 @@ def prune(connection: Connection[Any], older: timedelta | None = None) -> Iterat
     """Delete the runs that are marked as not worth keeping or, with `older`, all that ended or died so long ago.
 
     Yields after each commit what it deleted. `connection` is in autocommit. A run that is alive is never taken, nor
-    one that somebody else has locked just now. Raises DatabaseError; what was committed before stays deleted.
+    one that somebody else has locked just now, nor one that a branch which stays has steps of. Raises DatabaseError;
+    what was committed before stays deleted.
     """
     connection.isolation_level = IsolationLevel.READ_COMMITTED
     after: tuple[datetime, UUID] | None = None
+    freed = False
     while True:
         with _refusals(), connection.transaction():
             connection.execute(query("bound_locks"), {"lock_timeout": LOCK_TIMEOUT}, prepare=False)
             taken = _take(connection, older, after)
-            done = _delete(connection, [run_id for run_id, _, free in taken if free])
-        if not taken:
+            done = _delete(connection, [run.run_id for run in taken if run.free])
+        if taken:
+            yield done
+            after, freed = (
+                (taken[-1].started, taken[-1].run_id),
+                freed or any(r.free and r.branch for r in taken),
+            )
+        elif freed:  # the runs that these branches have left may be gone now too, and began before them
+            after, freed = None, False
+        else:
             return
-        after = taken[-1][1], taken[-1][0]
-        yield done
+
+
+class _Taken(NamedTuple):
+    """A run that is held; `free`: it is ours to delete."""
+
+    run_id: UUID
+    started: datetime
+    free: bool
+    branch: bool
 
 
 def _take(
     connection: Connection[Any], older: timedelta | None, after: tuple[datetime, UUID] | None
-) -> list[tuple[UUID, datetime, bool]]:
-    """Runs, when they began, and whether they are ours to delete."""
+) -> list[_Taken]:
     started, run_id = after or (None, None)
     bounds = {"started": started, "run_id": run_id, "limit": MOST_RUNS, "most_steps": MOST_STEPS}
-    return connection.execute(query("take_prunable"), bounds | _which(older), prepare=False).fetchall()
+    found = connection.execute(query("take_prunable"), bounds | _which(older), prepare=False)
+    return [_Taken(*row) for row in found]
 
 
 def _delete(connection: Connection[Any], run_ids: list[UUID]) -> Pruned:
@@ -112,6 +129,8 @@ def refusals(doing: str, what: str, missing: str) -> Iterator[None]:
         raise DatabaseError("this server takes no writes (a standby?); prune on the primary") from problem
     except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn) as problem:
         raise DatabaseError(f"{problem.diag.message_primary}: {missing}") from problem
+    except psycopg.errors.ForeignKeyViolation as problem:
+        raise DatabaseError("a run that was to be deleted was forked meanwhile; try again") from problem
     except psycopg.errors.LockNotAvailable as problem:
         raise DatabaseError(f"{what} is locked by somebody else for too long; try again later") from problem
 
