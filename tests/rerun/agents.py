@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import random
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from stepwell import Run
@@ -125,6 +127,132 @@ def nested(run: Run) -> str:
             step.output = search(planned)
         inner = run.llm(model, [planned, "inner"])
     return run.result(f"{step.output} {inner['text']}")
+
+
+def plan(name: str, change: str = "") -> Generator[tuple[str, Any, dict[str, Any]], Any, str]:
+    """What one worker does in three turns of four steps each: which method, with which function and arguments.
+
+    `change` is what it does otherwise in the second turn.
+    """
+    messages = [f"hello {name}"]
+    for turn in range(3):
+        now = change if turn == 1 else ""
+        if now == "prompt":
+            messages[0] = f"hallo {name}"
+        if now.startswith("swallow"):
+            kind = Exception if now == "swallow Exception" else BaseException
+            try:
+                yield "llm", model, {"messages": [*messages, "more"]}
+            except kind:
+                messages.append("swallowed")
+        reply = yield "llm", model, {"messages": list(messages), "seed": turn}
+        messages.append(reply["text"])
+        if now == "early return":
+            return messages[-1]
+        first: Any = "tool", fetch, {"name": f"{reply['text']} a"}
+        second: Any = "tool", fetch, {"name": f"{reply['text']} b"}
+        if now == "swapped":
+            first, second = second, first
+        if now != "dropped":
+            messages.append((yield first))
+        if now == "extra":
+            yield "tool", search, {"query": "extra"}
+        if now == "other tool":
+            second = "tool", search, {"query": "b"}
+        messages.append((yield second))
+        yield "state", None, {"of": name, "turn": turn, "seen": messages[-1] if now != "state" else "nothing"}
+    return messages[-1]
+
+
+def fetch_now(name: str) -> str:
+    time.sleep(0)
+    return f"{name} {uuid.uuid4()}"
+
+
+class Workers:
+    """Does the plan of each name, in one of these ways; `change` is what the worker `b` does otherwise."""
+
+    WAYS = ("sync", "async", "threaded", "bare threads", "swarm")
+
+    def __init__(self, way: str, change: str = "", seed: int = 0) -> None:
+        self.way, self.change, self.names = way, change, list("abc")
+        if way == "sync":
+            self.names = ["b"]
+        random.Random(seed).shuffle(self.names)
+
+    def __call__(self, run: Run) -> Any:
+        if self.way in ("async", "swarm"):
+            return self.together(run)
+        if self.way == "sync":
+            return self.end(run, [self.work(run, name) for name in self.names])
+        if self.way == "threaded":
+            with ThreadPoolExecutor(3) as pool:
+                return self.end(run, list(pool.map(partial(self.work, run), self.names)))
+        return self.end(run, self.threads(run))
+
+    def threads(self, run: Run) -> list[Any]:
+        """Two of them get what there is to do from a queue, one after the other."""
+        left, done = queue.SimpleQueue[str](), dict[str, str]()
+
+        def serve() -> None:
+            while not left.empty():
+                name = left.get()
+                done[name] = self.work(run, name)
+
+        for name in self.names:
+            left.put(name)
+        threads = [threading.Thread(target=serve) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return [done.get(name) for name in self.names]
+
+    def end(self, run: Run, texts: list[Any]) -> Any:
+        return run.result(dict(zip(self.names, texts, strict=True)))
+
+    def work(self, run: Run, name: str) -> str:
+        made = plan(name, self.change if name == "b" else "")
+        given: Any = None
+        do: Callable[[Any], Any] = made.send
+        while True:
+            try:
+                method, fn, arguments = do(given)
+            except StopIteration as stop:
+                return str(stop.value)
+            try:
+                do = made.send
+                if method == "state":
+                    run.state(arguments)
+                elif fn is fetch:
+                    given = run.named("fetch").tool(fetch_now, **arguments)
+                else:
+                    given = getattr(run, method)(fn, **arguments)
+            except BaseException as error:  # the plan says what becomes of it
+                do, given = made.throw, error
+
+    async def together(self, run: Run) -> Any:
+        views = [run.agent(name) if self.way == "swarm" else run for name in self.names]
+        return self.end(run, await asyncio.gather(*map(self.work_async, views, self.names)))
+
+    async def work_async(self, run: Run, name: str) -> str:
+        made = plan(name, self.change if name == "b" else "")
+        given: Any = None
+        do: Callable[[Any], Any] = made.send
+        while True:
+            try:
+                method, fn, arguments = do(given)
+            except StopIteration as stop:
+                return str(stop.value)
+            try:
+                do = made.send
+                if method == "state":
+                    await run.astate(arguments)
+                else:
+                    given = getattr(run, method)(fn, **arguments)
+                    given = await given if fn is fetch else given
+            except BaseException as error:  # the plan says what becomes of it
+                do, given = made.throw, error
 
 
 AGENTS = {agent.__name__: agent for agent in (plain, tasks, threads, swarm, nested)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from stepwell import Run
 from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.recorded import RecordedRun
 from stepwell.rerun.replaying import play
-from tests.rerun.agents import fetch, model, search
+from tests.rerun.agents import Workers, fetch, model, search
 
 Record = Callable[[Any], RecordedRun]
 
@@ -92,6 +93,88 @@ def test_a_change_is_found_where_it_is(
     assert play(recorded, Agent()).divergence is None
 
 
+CHANGES = [
+    ("prompt", Kind.INPUT, 4, "$.messages[0]"),
+    ("swapped", Kind.ORDER, 5, "$"),
+    ("dropped", Kind.ORDER, 5, "$"),
+    ("extra", Kind.NOT_RECORDED, 6, "$"),
+    ("other tool", Kind.NOT_RECORDED, 6, "$"),
+    ("state", Kind.INPUT, 7, "$.seen"),
+    ("early return", Kind.NEVER_ASKED, 5, "$"),
+    ("swallow Exception", Kind.INPUT, 4, "$.messages[4]"),
+    ("swallow BaseException", Kind.INPUT, 4, "$.messages[4]"),
+]
+
+
+def of_worker(recorded: RecordedRun, name: str) -> list[int]:
+    """The steps of one worker: their inputs hold what it began with, or answers to that."""
+    texts = [f'"hello {name}"', f'"of": "{name}"']
+    lanes = {
+        step.lane for step in recorded.steps if any(text in (step.payload.input or "") for text in texts)
+    }
+    assert len(lanes) == 1
+    return [step.number for step in recorded.steps if step.lane in lanes]
+
+
+@pytest.mark.parametrize("way", [way for way in Workers.WAYS if way != "bare threads"])
+def test_each_change_is_found_in_agents_of_each_kind(way: str, record: Record) -> None:
+    recorded = record(Workers(way))
+    steps = of_worker(recorded, "b")
+    assert len(steps) == 12
+    for change, kind, place, path in CHANGES:
+        for seed in range(2):
+            found = diverge(recorded, Workers(way, change, seed))
+            assert (found.kind, found.step, found.path) == (kind, steps[place], path), (change, found)
+
+
+@pytest.mark.parametrize("kind", [Exception, BaseException])
+def test_what_an_agent_swallows_ends_it_all_the_same(kind: type[BaseException], record: Record) -> None:
+    def agent(run: Run) -> str:
+        with contextlib.suppress(kind):
+            run.llm(model, [prompt])
+        for _ in range(3):
+            try:
+                run.tool(search, "a")
+            except kind:
+                continue
+        return run.result("all is well")
+
+    prompt = "hello"
+    recorded = record(agent)
+    prompt = "hallo"
+    found = diverge(recorded, agent)
+    assert (found.kind, found.step, found.path) == (Kind.INPUT, 1, "$.messages[0]")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("change", [change for change, *_ in CHANGES])
+def test_each_change_is_found_in_threads_that_share_their_work(change: str, record: Record) -> None:
+    recorded = record(Workers("bare threads"))
+    for seed in range(5):
+        diverge(recorded, Workers("bare threads", change, seed))
+
+
+@pytest.mark.parametrize("way", Workers.WAYS)
+def test_in_which_order_parallel_work_begins_makes_no_difference(way: str, record: Record) -> None:
+    assert_harmless(way, record, 10)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", Workers.WAYS)
+def test_in_which_order_parallel_work_begins_makes_no_difference_a_hundred_times(
+    way: str, record: Record
+) -> None:
+    assert_harmless(way, record, 100)
+
+
+def assert_harmless(way: str, record: Record, times: int) -> None:
+    recorded = record(Workers(way))
+    for seed in range(times):
+        report = play(recorded, Workers(way, seed=seed))
+        assert (report.divergence, report.stopped, report.notes) == (None, None, ())
+        assert report.served == len(recorded.steps)
+
+
 def test_parallel_calls_may_come_in_any_order(record: Record) -> None:
     async def agent(run: Run) -> list[str]:
         names = list("abcdef")
@@ -123,3 +206,11 @@ def test_an_agent_that_goes_on_after_the_recording_has_ended_is_told(record: Rec
     recorded = record(lambda run: run.tool(search, "a"))
     found = diverge(recorded, lambda run: [run.tool(search, "a"), run.tool(search, "a")])
     assert (found.kind, found.step, found.actual) == (Kind.NOT_RECORDED, None, "tool_call search")
+
+
+@pytest.mark.parametrize("way", Workers.WAYS)
+def test_what_ends_side_by_side_work_is_said_once_in_the_report(
+    way: str, record: Record, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    diverge(record(Workers(way)), Workers(way, "prompt"))
+    assert (caplog.records, *capfd.readouterr()) == ([], "", "")

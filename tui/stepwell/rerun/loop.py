@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from stepwell.rerun.clock import Clock
+from stepwell.rerun.stops import Stop
 
 SLICE = 0.01
 """Seconds that are waited at a time for what is not the loop's own."""
@@ -82,6 +83,10 @@ class ReplayLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self.clock.seconds()
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        if not isinstance(context.get("exception"), Stop):  # of which the report says more
+            super().call_exception_handler(context)
 
     def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]  # typeshed spells it with type variables
         future = super().run_in_executor(executor, func, *args)

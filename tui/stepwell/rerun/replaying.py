@@ -29,7 +29,7 @@ from stepwell.rerun.executing import Instead
 from stepwell.rerun.live import Live, LiveBook
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playback import Playback
-from stepwell.rerun.stops import BeginAgain, Diverged, Reached, Refused, Stop
+from stepwell.rerun.stops import BeginAgain, Diverged, Reached, Refused, Stop, quiet
 from stepwell.store.connect import resolve
 
 WELL = "an end without an error"
@@ -112,6 +112,7 @@ def play(
         stack.enter_context(clock.installed())
         guarded.enter_context(chance.installed())
         stack.enter_context(loop.installed(clock, stuck))
+        stack.enter_context(quiet())
         result, error = _call(agent, run, dialogue)
     if database is not None and isinstance(dialogue.stop, BeginAgain):
         database.writing = True

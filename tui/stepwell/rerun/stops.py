@@ -1,5 +1,9 @@
 """Why a replay ends before its agent does. None is an Exception, so that an agent's own `except` cannot swallow it."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from stepwell.core.divergence import Divergence, sentence
 
 
@@ -29,3 +33,19 @@ class Reached(Stop):
 
 class BeginAgain(Stop):
     """The agent writes to a watched table, which the replay was not prepared for."""
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """As long as this lasts, no thread that a stop ends says so on stderr: the report does, once."""
+    before = threading.excepthook
+
+    def hook(given: threading.ExceptHookArgs) -> None:
+        if not issubclass(given.exc_type, Stop):
+            before(given)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = before
