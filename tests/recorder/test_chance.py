@@ -9,14 +9,17 @@ import sys
 import uuid
 from collections.abc import Callable
 from contextvars import copy_context
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stepwell import Recorder, Run
 from stepwell.core.chance import from_json
-from stepwell.recorder import chance
+from stepwell.recorder import chance, drawing
 from stepwell.recorder.context import current_frame
 from stepwell.store.reading import find_run
 from stepwell.store.recorded import read_recorded
@@ -263,3 +266,28 @@ def test_a_spooled_run_has_all_of_it_too(
     assert row["result_exact"] is not None
     assert from_json(row["random"]) is not None
     assert rest(row) == [("0", last.hex)]
+
+
+DRAWS: list[Callable[[random.Random], object]] = [
+    lambda source: source.random(),
+    lambda source: source.getrandbits(8),
+    lambda source: source.getrandbits(32 * 624),
+    lambda source: source.gauss(0, 1),
+    lambda source: source.seed(7),
+]
+
+
+@pytest.mark.parametrize("found", [True, False])
+@given(st.lists(st.sampled_from(DRAWS), max_size=8))
+def test_a_mark_changes_with_the_state_and_only_then(found: bool, draws: list[Any]) -> None:
+    """Also where the numbers are not found where they are looked for."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not found:
+            patch.setattr(sys, "implementation", SimpleNamespace(name="another"))
+        assert (drawing._memory(vars(random)["_inst"]) is not None) is found
+        mark = drawing.marker()
+    for draw in draws:
+        before, state = mark(), random.getstate()
+        assert mark() == before
+        draw(vars(random)["_inst"])
+        assert (mark() == before) == (random.getstate() == state)

@@ -14,6 +14,7 @@ from typing import Any
 from stepwell.core.chance import State, to_json
 from stepwell.core.codec import dump
 from stepwell.recorder.context import current_frame
+from stepwell.recorder.drawing import Mark, marker
 
 MOST = 10_000
 """So many draws of a run wait for a step to take them along; one that draws more can be replayed up to there."""
@@ -85,22 +86,8 @@ def own_uuid() -> uuid.UUID:
     return uuid.UUID(bytes=os.urandom(16), version=4)
 
 
-Mark = tuple[Any, ...]
-"""What tells one state of `random` from another, much smaller than the state."""
-
-
-def mark() -> Mark:
-    """That of the state now."""
-    return _mark(random.getstate())
-
-
-def _mark(state: State) -> Mark:
-    _, words, gauss = state
-    return (
-        words[-1],
-        words[:4],
-        gauss,
-    )  # the last says how many are used; when all are, all of them are made anew
+mark: Callable[[], Mark] = marker()
+"""Of the state of `random` now, to tell later whether it has been drawn from."""
 
 
 def now() -> str | None:
@@ -110,10 +97,7 @@ def now() -> str | None:
 
 def change(before: Mark | None) -> str | None:
     """The same, and None also where it has not been drawn from since `before`."""
-    if before is None:
-        return None
-    state = random.getstate()
-    return None if _mark(state) == before else _text(state)
+    return None if before is None or mark() == before else now()
 
 
 def _text(state: State) -> str | None:

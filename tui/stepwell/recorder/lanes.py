@@ -1,8 +1,8 @@
 """Which thread or task takes a step, as a number that two recordings of the same run may share."""
 
-import asyncio
 import sys
 import threading
+from asyncio import _get_running_loop, current_task
 from concurrent.futures import thread as pools
 from itertools import count
 from weakref import WeakKeyDictionary
@@ -31,11 +31,7 @@ class Lanes:
 
 
 def _worker() -> object:
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # no loop runs in this thread
-        task = None
-    if task is not None:
+    if _get_running_loop() is not None and (task := current_task()) is not None:
         return task
     thread = threading.current_thread()
     return thread if thread is threading.main_thread() else _piece_of_work() or thread
