@@ -16,6 +16,8 @@ import pytest
 import stepwell
 from stepwell import DatabaseError, EncodingError, NotFoundError, Recorder, RecordingError, UsageError
 from stepwell.core.liveness import lock_key
+from stepwell.store.migrate import migrate
+from stepwell.store.queries import schema_files
 from stepwell.store.reading import list_runs
 from tests.store.rows import add_run
 
@@ -212,6 +214,19 @@ def test_a_database_with_the_bare_table_only_is_refused_too(dsn: str) -> None:
         connection.execute("CREATE TABLE agent_runs (run_id uuid)")
     with pytest.raises(DatabaseError, match="stepwell init"):
         Recorder(dsn)
+
+
+def test_a_database_of_an_earlier_version_is_refused_too(dsn: str) -> None:
+    files = schema_files()
+    with psycopg.connect(dsn) as connection:
+        for version, text in files:
+            if version < 8:
+                connection.execute(text)
+    with pytest.raises(DatabaseError, match=r"or an older one; create it: stepwell init$"):
+        Recorder(dsn)
+    migrate(dsn)
+    with Recorder(dsn) as recorder:
+        assert recorder.start(seed=3).seed == 3
 
 
 @pytest.mark.parametrize(

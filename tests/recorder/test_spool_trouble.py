@@ -1,5 +1,6 @@
 """Runs that go to files while things happen: others record too, rows are refused, disks are full, processes fork."""
 
+import json
 import os
 import resource
 import time
@@ -213,6 +214,30 @@ def test_a_file_of_another_database_or_of_a_later_version_is_refused(
     file.write_bytes(spooling.header(run_id, 3, 0, "why") + b"{}\n")
     assert main(["import", "--dsn", schema_dsn, str(file)]) == 2
     assert "line 2: not a JSON object" in capsys.readouterr().err
+
+
+def test_a_file_of_the_first_version_is_imported(
+    schema_dsn: str, tmp_path: Path, steps: Look, run_row: Any
+) -> None:
+    run_id = UUID(int=8)
+    lines: list[dict[str, object]] = [
+        {"stepwell_spool": 1, "run_id": str(run_id), "last": 0, "at": 5, "why": "gone"},
+        {"open": {"name": "early", "started_at": 5}},
+        {"begin": {"number": 1, "step_type": "tool_call", "name": "f", "started_at": 6, "input": "{}"}},
+        {"finish": {"step_number": 1, "output": "2", "finished_at": 7, "call_hash": 3}},
+        {"end": {"status": "ok", "finished_at": 8}},
+    ]
+    file = tmp_path / "file"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["import", "--dsn", schema_dsn, str(file)]) == 0
+    (row,) = steps(run_id)
+    assert (row["name"], row["got"], row["lane"], row["drawn"], row["form"]) == ("f", 2, None, None, None)
+    row = run_row(run_id)
+    assert [row[name] for name in ("name", "status", "seed", "random", "result")] == [
+        "early",
+        "ok",
+        *[None] * 3,
+    ]
 
 
 def test_a_run_is_taken_up_while_the_database_is_away(
