@@ -12,9 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from typing import Any
 
 import time_machine
+
+from stepwell.rerun import imported
 
 PATIENCE = 1000
 """So many readings see the same time, unless a step or a sleep comes between."""
@@ -31,7 +34,7 @@ class Clock:
         self.now = now
         self._started = now
         self._readings = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # what is collected meanwhile may end a step
         self._base = time.monotonic()
         self._travel: time_machine.travel | None = None
         self._traveller: time_machine.Traveller | None = None
@@ -120,10 +123,23 @@ class Clock:
             stack.callback(self._stop_travelling)
             reading = self._traveller.time_ns
             vars(self._traveller)["time_ns"] = lambda: self._read() or reading()
-            for name, function in replaced.items():
-                stack.callback(setattr, time, name, getattr(time, name))
+            real = {name: getattr(time, name) for name in replaced}
+            made = {name: _named_as(real[name], function) for name, function in replaced.items()}
+            stack.enter_context(imported.replaced({id(real[name]): made[name] for name in made}))
+            for name, function in made.items():
+                stack.callback(setattr, time, name, real[name])
                 setattr(time, name, function)
             yield
+
+
+def _named_as(real: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, under the name of the real one and with its signature: a step says what it calls."""
+
+    @wraps(real)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return named
 
 
 def microseconds(when: datetime | None) -> int | None:

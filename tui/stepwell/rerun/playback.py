@@ -151,10 +151,11 @@ class Playback:
 
     async def _until_over(self, step: RecordedStep, found: Outcome) -> None:
         """Wait for the end of the step. Where the task was cancelled then, that is waited for."""
-        finished = microseconds(step.finished)
+        finished, asked = microseconds(step.finished), self._clock.now
         await self._clock.until(finished)
         if isinstance(found.error, asyncio.CancelledError) and finished is not None:
-            await self._clock.until(finished + round(CANCEL_SECONDS * 1_000_000))
+            took = finished - (microseconds(step.started) or finished)
+            await self._clock.until(max(finished, asked + took) + round(CANCEL_SECONDS * 1_000_000))
 
     def _give(self, step: RecordedStep, found: Outcome) -> Any:
         self._say(step, found)
