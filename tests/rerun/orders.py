@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -43,12 +45,44 @@ def make(dsn: str) -> None:
             watch(owner, table)
 
 
-def record(dsn: str, agent: Callable[[Run], object]) -> RecordedRun:
+def record(dsn: str, agent: Callable[[Run], object], *, own: bool = True) -> RecordedRun:
     """Run it for real, with a connection of its own, and change everything afterwards."""
-    with Recorder(dsn) as recorder, psycopg.connect(dsn) as own, recorder.run("orders") as run:
-        agent(run.named(connection=own))
+    with Recorder(dsn) as recorder, recorder.run("orders") as run:
+        if inspect.iscoroutinefunction(agent):
+            asyncio.run(_record_async(dsn, agent, run))
+        elif own:
+            with psycopg.connect(dsn) as connection:
+                agent(run.named(connection=connection))
+        else:
+            agent(run)
     do(dsn, LATER)
     return load(resolve(dsn), str(run.run_id))
+
+
+async def _record_async(dsn: str, agent: Callable[[Run], Any], run: Run) -> None:
+    async with await psycopg.AsyncConnection.connect(dsn) as connection:
+        await agent(run.named(connection=connection))
+
+
+def tell(what: object) -> str:
+    """A tool whose input is what the agent has read."""
+    return f"told {what}"
+
+
+def changer(dsn: str) -> Callable[[str], str]:
+    """A tool in which somebody else changes the tables."""
+
+    def change(text: str) -> str:
+        do(dsn, text)
+        return "changed"
+
+    return change
+
+
+def next_xid(dsn: str) -> object:
+    """The number that the next transaction gets."""
+    with psycopg.connect(dsn) as connection:
+        return connection.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text").fetchone()
 
 
 def do(dsn: str, text: str) -> None:
@@ -57,7 +91,9 @@ def do(dsn: str, text: str) -> None:
         other.execute(text)
 
 
-def again(dsn: str, recorded: RecordedRun, agent: Callable[[Run], object], *, writing: bool = False) -> Report:
+def again(
+    dsn: str, recorded: RecordedRun, agent: Callable[[Run], object], *, writing: bool = False
+) -> Report:
     """Replay it."""
     return play(recorded, agent, database=Database(resolve(dsn), writing=writing))
 

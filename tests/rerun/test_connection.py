@@ -1,12 +1,16 @@
 """`run.connection` in a replay: the tables as they were, whatever has become of them."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg.rows import dict_row
 
 from stepwell import Run
-from tests.rerun.orders import again, digest, do, make, record
+from stepwell.core.rerun import Report
+from tests.rerun.orders import again, changer, digest, do, make, next_xid, record, tell
 
 
 @pytest.fixture
@@ -15,33 +19,29 @@ def dsn(schema_dsn: str) -> str:
     return schema_dsn
 
 
-def changer(dsn: str) -> Callable[[str], str]:
-    """A tool in which somebody else changes the tables."""
-
-    def change(text: str) -> str:
-        do(dsn, text)
-        return "changed"
-
-    return change
+def assert_same(report: Report, *notes: str) -> None:
+    assert report.divergence is None, (report.divergence, report.notes)
+    assert report.refused is None
+    assert report.stopped is None
+    assert report.notes == notes
 
 
 def reading(dsn: str, wanted: int = 1) -> Callable[[Run], object]:
     change = changer(dsn)
 
     def agent(run: Run) -> object:
-        def look(order: int) -> Any:
-            found = run.connection.execute("SELECT id, status, qty FROM orders WHERE id = %s", (order,)).fetchone()
+        def look() -> Any:
+            found = run.connection.execute(
+                "SELECT id, status, qty FROM orders WHERE id = %s", (wanted,)
+            ).fetchone()
             run.connection.commit()
             return found
 
-        def tell(row: Any) -> str:
-            return f"told {row}"
-
-        seen = [run.tool(tell, look(wanted))]
+        seen = [run.tool(tell, look())]
         run.tool(change, "UPDATE orders SET status = 'packed' WHERE id = 1")
-        seen.append(run.tool(tell, look(wanted)))
+        seen.append(run.tool(tell, look()))
         run.tool(change, "DELETE FROM orders WHERE id = 1")
-        seen.append(run.tool(tell, look(wanted)))
+        seen.append(run.tool(tell, look()))
         return run.result(seen)
 
     return agent
@@ -49,16 +49,75 @@ def reading(dsn: str, wanted: int = 1) -> Callable[[Run], object]:
 
 def test_rows_are_those_of_the_step_that_the_agent_is_at(dsn: str) -> None:
     recorded = record(dsn, reading(dsn))
-    before = digest(dsn)
+    before, xid = digest(dsn), next_xid(dsn)
     for _ in range(3):
-        report = again(dsn, recorded, reading(dsn))
-        assert report.divergence is None, report.divergence
-        assert report.notes == ()
-        assert report.refused is None
+        assert_same(again(dsn, recorded, reading(dsn)))
     assert digest(dsn) == before
+    assert next_xid(dsn) == xid
+
+
+def test_a_row_that_changed_since_is_no_answer_for_another(dsn: str) -> None:
+    recorded = record(dsn, reading(dsn))
     report = again(dsn, recorded, reading(dsn, wanted=2))
     assert report.divergence is not None
+    assert (report.divergence.step, report.divergence.path) == (1, "$.what[0]")
+
+
+def test_todays_rows_are_not_those_of_then(dsn: str) -> None:
+    def agent(run: Run, table: str = "orders") -> None:
+        run.tool(tell, run.connection.execute(f"SELECT sum(qty) FROM {table}").fetchone())
+
+    recorded = record(dsn, agent)
+    assert_same(again(dsn, recorded, agent))
+    report = again(dsn, recorded, lambda run: agent(run, "public.orders"))
+    assert report.divergence is not None
     assert report.divergence.step == 1
+
+
+def test_what_others_do_between_two_steps_is_seen_as_the_agent_saw_it(dsn: str) -> None:
+    def agent(run: Run) -> object:
+        run.tool(tell, 1)
+        if run.book.ended is False:  # when it is recorded
+            do(dsn, "UPDATE orders SET status = 'taken' WHERE id = 5")
+        return run.tool(tell, run.connection.execute("SELECT status FROM orders WHERE id = 5").fetchone())
+
+    recorded = record(dsn, agent)
+    assert "taken" in str(recorded.steps[1].payload.output)
+    assert_same(again(dsn, recorded, agent))
+
+
+def test_a_block_that_is_executed_reads_what_was_there_when_it_began(dsn: str) -> None:
+    change = changer(dsn)
+
+    def agent(run: Run) -> None:
+        with run.step("tool_call", "count") as step:
+            step.output = run.connection.execute("SELECT count(*), max(qty) FROM orders").fetchone()
+        run.tool(change, "DELETE FROM orders WHERE id > 10")
+        with run.step("tool_call", "count") as step:
+            step.output = run.connection.execute("SELECT count(*), max(qty) FROM orders").fetchone()
+
+    assert_same(again(dsn, record(dsn, agent), agent))
+
+
+def test_without_a_connection_in_the_recording_rows_are_those_after_the_last_step(dsn: str) -> None:
+    change = changer(dsn)
+
+    def agent(run: Run) -> None:
+        found = []
+        for text in ("UPDATE orders SET qty = 7 WHERE id = 1", "UPDATE orders SET qty = 8 WHERE id = 1"):
+            with run.step("tool_call", "look") as step:
+                step.output = "looked"
+            found.append(run.tool(change, text))
+            run.tool(tell, _one(dsn, run))
+
+    assert_same(again(dsn, record(dsn, agent, own=False), agent))
+
+
+def _one(dsn: str, run: Run) -> Any:
+    if run.connection is not None:
+        return run.connection.execute("SELECT qty FROM orders WHERE id = 1").fetchone()
+    with psycopg.connect(dsn) as other:
+        return other.execute("SELECT qty FROM orders WHERE id = 1").fetchone()
 
 
 def writing(dsn: str, status: str = "refunded", order: int = 7) -> Callable[[Run], object]:
@@ -66,9 +125,6 @@ def writing(dsn: str, status: str = "refunded", order: int = 7) -> Callable[[Run
 
     def agent(run: Run) -> object:
         connection = run.connection
-
-        def tell(what: Any) -> str:
-            return f"told {what}"
 
         def rows(text: str, *values: object) -> Any:
             return connection.execute(text, values).fetchall()
@@ -78,13 +134,13 @@ def writing(dsn: str, status: str = "refunded", order: int = 7) -> Callable[[Run
         connection.execute("DELETE FROM orders WHERE id = 9")
         (made,) = rows("INSERT INTO orders (qty) VALUES (5) RETURNING id, status, twice")
         connection.execute("INSERT INTO notes (about, body) VALUES (%s, 'new')", (made[0],))
-        run.tool(tell, [made, rows("SELECT id, status FROM orders WHERE id IN (7, 8, 9) ORDER BY id")])
+        run.tool(tell, [made, rows("SELECT id FROM orders WHERE id IN (7, 8, 9) ORDER BY id")])
         connection.commit()
-        run.tool(change, "UPDATE orders SET qty = 50 WHERE id = 7; INSERT INTO orders (qty) VALUES (1)")
-        run.tool(tell, rows("SELECT id, status, qty, twice FROM orders WHERE id > 20 OR id = 7 ORDER BY id"))
-        connection.execute("UPDATE orders SET qty = qty + 1 WHERE id = 7")
+        run.tool(change, "UPDATE orders SET qty = 50 WHERE id = 8; INSERT INTO orders (qty) VALUES (1)")
+        run.tool(tell, rows("SELECT id, qty, twice FROM orders WHERE id > 20 OR id = 8 ORDER BY id"))
+        connection.execute("UPDATE orders SET qty = qty + 1 WHERE id = 8")
         (second,) = rows("INSERT INTO orders DEFAULT VALUES RETURNING id")
-        run.tool(tell, [second, rows("SELECT qty FROM orders WHERE id = 7"), rows("SELECT * FROM notes")])
+        run.tool(tell, [second, rows("SELECT qty FROM orders WHERE id = 8"), rows("SELECT * FROM notes")])
         connection.commit()
         return run.result(rows("SELECT count(*) FROM orders"))
 
@@ -95,8 +151,160 @@ def test_what_the_agent_writes_it_reads_again_and_nobody_else_does(dsn: str) -> 
     recorded = record(dsn, writing(dsn))
     before = digest(dsn)
     for _ in range(3):
-        report = again(dsn, recorded, writing(dsn))
-        assert report.divergence is None, report.divergence
-        assert report.notes == ()
-        assert report.refused is None
+        assert_same(again(dsn, recorded, writing(dsn)))
     assert digest(dsn) == before
+
+
+def test_a_database_that_knows_that_the_agent_writes_calls_it_once(dsn: str) -> None:
+    calls = []
+    agent = writing(dsn)
+
+    def counted(run: Run) -> object:
+        calls.append(1)
+        return agent(run)
+
+    recorded = record(dsn, agent)
+    assert_same(again(dsn, recorded, counted))
+    assert len(calls) == 2
+    assert_same(again(dsn, recorded, counted, writing=True))
+    assert len(calls) == 3
+
+
+def test_other_values_than_were_recorded_are_named_and_do_not_last(dsn: str) -> None:
+    recorded = record(dsn, writing(dsn))
+    report = again(dsn, recorded, writing(dsn, status="returned"))
+    assert_same(
+        report,
+        "by step 3 the agent wrote other values to orders, key 7: status 'returned', recorded 'refunded'",
+    )
+
+
+def test_what_is_rolled_back_is_not_read_again(dsn: str) -> None:
+    def agent(run: Run) -> None:
+        own = run.connection
+        own.execute("UPDATE orders SET qty = 70 WHERE id = 1")
+        own.rollback()
+        run.tool(tell, own.execute("SELECT qty FROM orders WHERE id = 1").fetchone())
+        own.execute("UPDATE orders SET qty = 71 WHERE id = 1")
+        own.commit()
+        with pytest.raises(psycopg.errors.UndefinedColumn), own.transaction():
+            own.execute("UPDATE orders SET qty = 72 WHERE id = 1")
+            own.execute("SELECT wrong FROM orders")
+        with own.transaction():
+            own.execute("UPDATE orders SET qty = 73 WHERE id = 2")
+        with pytest.raises(psycopg.errors.UndefinedColumn):
+            own.execute("SELECT wrong FROM orders")
+        with pytest.raises(psycopg.errors.InFailedSqlTransaction):
+            own.execute("SELECT 1")
+        own.commit()  # which rolls back
+        run.tool(tell, own.execute("SELECT id, qty FROM orders WHERE id < 4 ORDER BY id").fetchall())
+        own.commit()
+
+    assert_same(again(dsn, record(dsn, agent), agent))
+
+
+def test_in_autocommit_each_statement_stands_by_itself(dsn: str) -> None:
+    def agent(run: Run) -> None:
+        own = run.connection
+        own.autocommit = True
+        own.execute("UPDATE orders SET qty = 70 WHERE id = 1")
+        with pytest.raises(psycopg.errors.UndefinedColumn):
+            own.execute("SELECT wrong FROM orders")
+        own.execute("BEGIN")
+        own.execute("UPDATE orders SET qty = 70 WHERE id = 2")
+        own.execute("ROLLBACK")
+        own.execute("BEGIN; UPDATE orders SET qty = 70 WHERE id = 3")
+        own.execute("COMMIT")
+        with own.transaction(force_rollback=True):
+            own.execute("UPDATE orders SET qty = 70 WHERE id = 4")
+        run.tool(tell, own.execute("SELECT id, qty FROM orders WHERE id < 5 ORDER BY id").fetchall())
+
+    assert_same(again(dsn, record(dsn, agent), agent))
+
+
+def test_cursors_copy_and_pipelines_do_what_they_do(dsn: str) -> None:
+    def agent(run: Run) -> None:
+        own = run.connection
+        own.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+        with own.cursor(row_factory=dict_row) as cursor:
+            seen: list[Any] = [cursor.execute("SELECT id, qty FROM orders WHERE id = 1").fetchone()]
+        with own.cursor() as cursor:
+            cursor.executemany("INSERT INTO notes (about, body) VALUES (%s, %s)", [(1, "a"), (2, "b")])
+            with cursor.copy("COPY notes (about, body) FROM STDIN") as copy:
+                copy.write_row((3, "c"))
+            with cursor.copy("COPY (SELECT about, body FROM notes ORDER BY 1) TO STDOUT") as copy:
+                seen.append(list(copy.rows()))
+            seen.append(list(cursor.stream("SELECT about FROM notes ORDER BY 1")))
+        with own.cursor("named") as named:
+            named.execute("SELECT id FROM orders ORDER BY id")
+            seen += named.fetchmany(3)
+        with own.pipeline():
+            first, second = own.execute("SELECT 1"), own.execute("SELECT max(id) FROM orders")
+            seen += [first.fetchone(), second.fetchone()]
+        seen += psycopg.ClientCursor(own).execute("SELECT count(*) FROM orders").fetchall()
+        run.tool(tell, seen)
+        own.commit()
+        own.close()
+
+    assert_same(again(dsn, record(dsn, agent), agent))
+
+
+def test_an_agent_may_set_a_path_of_its_own(dsn: str) -> None:
+    do(dsn, "CREATE SCHEMA shop; CREATE TABLE shop.orders (id int); INSERT INTO shop.orders VALUES (-1)")
+
+    def agent(run: Run) -> None:
+        own = run.connection
+        own.execute("SET search_path = shop, public")
+        run.tool(tell, own.execute("SELECT count(*) FROM orders").fetchone())
+        own.execute("SET search_path = public")
+        run.tool(tell, own.execute("SELECT count(*) FROM orders").fetchone())
+        own.rollback()
+        run.tool(tell, own.execute("SELECT count(*) FROM orders").fetchone())
+
+    note = "shop.orders is not watched, and was read as it is today: stepwell watch shop.orders"
+    assert_same(again(dsn, record(dsn, agent), agent), note)
+
+
+def test_tasks_get_a_connection_to_be_awaited(dsn: str) -> None:
+    async def work(run: Run) -> None:
+        own = run.connection
+        assert isinstance(own, psycopg.AsyncConnection)
+
+        async def rows(text: str) -> Any:
+            return await (await own.execute(text)).fetchall()
+
+        run.tool(tell, await rows("SELECT qty FROM orders WHERE id = 1"))
+        async with own.transaction():
+            await own.execute("UPDATE orders SET qty = 90 WHERE id = 1")
+        async with own.cursor() as cursor, cursor.copy("COPY notes (about, body) FROM STDIN") as copy:
+            await copy.write_row((3, "c"))
+        run.tool(tell, await rows("SELECT qty FROM orders WHERE id = 1"))
+        await own.commit()
+        run.tool(tell, await rows("SELECT about FROM notes"))
+        await own.rollback()
+
+    recorded = record(dsn, work)
+    assert_same(again(dsn, recorded, work))
+
+
+def test_threads_are_each_where_they_are(dsn: str) -> None:
+    change = changer(dsn)
+
+    def agent(run: Run) -> object:
+        def work(order: int) -> Any:
+            found = []
+            for _ in range(3):
+                run.tool(change, f"UPDATE orders SET qty = qty + 1 WHERE id = {order}")
+                found.append(run.tool(tell, _qty(dsn, run, order)))
+            return found
+
+        return [asyncio.run(asyncio.to_thread(work, order)) for order in (1, 2)]
+
+    assert_same(again(dsn, record(dsn, agent, own=False), agent))
+
+
+def _qty(dsn: str, run: Run, order: int) -> Any:
+    if run.connection is not None:
+        return run.connection.execute("SELECT qty FROM orders WHERE id = %s", (order,)).fetchone()
+    with psycopg.connect(dsn) as other:
+        return other.execute("SELECT qty FROM orders WHERE id = %s", (order,)).fetchone()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -32,6 +34,9 @@ class Keeper(Protocol):
     def admit(self, text: str) -> str:
         """What is sent for a text of the agent's. Raises psycopg.Error where it is not sent."""
         ...
+
+    begun: bool
+    """Whether the agent is in a transaction of its own."""
 
     def commit(self) -> None: ...
     def rollback(self) -> None: ...
@@ -118,6 +123,18 @@ class ReplayConnection(_Factories, psycopg.Connection[Any]):
             self._prepared.clear()
             self.keeper.rollback()
 
+    @contextmanager
+    def transaction(
+        self, savepoint_name: str | None = None, force_rollback: bool = False
+    ) -> Iterator[psycopg.Transaction]:
+        is_outer = not self.keeper.begun
+        try:
+            with super().transaction(savepoint_name, force_rollback) as transaction:
+                yield transaction
+        finally:
+            if is_outer:  # one that failed is rolled back already
+                self.keeper.commit()
+
     def close(self) -> None:
         """The replay goes on."""
 
@@ -159,6 +176,18 @@ class AsyncReplayConnection(_Factories, psycopg.AsyncConnection[Any]):
         async with self.lock:
             self._prepared.clear()
             self.keeper.rollback()
+
+    @asynccontextmanager
+    async def transaction(
+        self, savepoint_name: str | None = None, force_rollback: bool = False
+    ) -> AsyncIterator[psycopg.AsyncTransaction]:
+        is_outer = not self.keeper.begun
+        try:
+            async with super().transaction(savepoint_name, force_rollback) as transaction:
+                yield transaction
+        finally:
+            if is_outer:  # one that failed is rolled back already
+                self.keeper.commit()
 
     async def close(self) -> None:
         """The replay goes on."""

@@ -80,8 +80,8 @@ class Visit:
         """What is to be said of a table whose past is not exact, if it is read."""
         self._text = ""
         """What is sent, of the agent's."""
-        self._block = False
-        """Whether the agent has begun a transaction by a statement, so that no statement in it is one by itself."""
+        self.begun = False
+        """Whether the agent is in a transaction of its own."""
 
     def asked(self, step: RecordedStep) -> None:
         """The step has begun."""
@@ -124,15 +124,16 @@ class Visit:
         """Have names mean what they meant where the agent is. Raises Stop."""
         with self._lock:
             held = self._held
-            if held is None or held.raw.closed:
+            if held is None or held.raw.closed or held.status == TransactionStatus.ACTIVE:
                 return
             if self._dialogue.stop is not None:
                 raise self._dialogue.stop
             if held.status == TransactionStatus.IDLE:
                 raise self._dialogue.end(Refused("the agent has ended the transaction of the replay"))
-            if apart and not self._block:
+            if apart and not self.begun:
                 held.commit()
-            if held.is_quiet:
+            self.begun = self.begun or not apart
+            if held.status == TransactionStatus.INTRANS:
                 self._turn(held)
 
     def _turn(self, held: Held) -> None:
@@ -166,9 +167,11 @@ class Visit:
         if stand.begun:
             return at.before, at.origin
         after = at.at(Moment.AFTER)
-        if after is None or coming is None or coming.backend is None or coming.backend != after.backend:
+        if after is None or coming is None:
             return after, at.origin
-        return after if held.wrote(after, coming, at.origin) else coming, at.origin
+        own = {instant.backend for instant in (after, coming)} - {None}
+        is_after = len(own) != 1 or held.wrote(after, replace(coming, backend=own.pop()), at.origin)
+        return after if is_after else coming, at.origin
 
     def admit(self, text: str) -> str:
         """What is sent for a text of the agent's. Raises psycopg's error where the replay does not send it."""
@@ -179,7 +182,9 @@ class Visit:
             self._refused(str(unfit))
             raise psycopg.errors.ReadOnlySqlTransaction(str(unfit)) from unfit
         if way is Way.SENT:
-            self._block = self._block or begins_block(text)
+            if begins_block(text) and not self.begun:
+                self.commit()
+                self.begun = True
             return text
         (self.commit if way is Way.COMMIT else self.rollback)()
         return NOTHING
@@ -215,14 +220,14 @@ class Visit:
     def commit(self) -> None:
         """End the agent's transaction."""
         with self._lock:
-            self._block = False
+            self.begun = False
             if self._held is not None:
                 self._held.commit()
 
     def rollback(self) -> None:
         """End it, and undo what was written in it."""
         with self._lock:
-            self._block = False
+            self.begun = False
             if self._held is not None:
                 self._held.rollback()
 
@@ -243,7 +248,7 @@ class Visit:
     def _look_back(self, held: Held) -> None:
         if held.status == TransactionStatus.INERROR:
             held.rollback()
-        if not held.is_quiet:
+        if held.status != TransactionStatus.INTRANS:
             return
         if held.overlays and self._dialogue.stop is None:
             self._turn(held)

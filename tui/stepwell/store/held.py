@@ -87,13 +87,10 @@ class Held:
 
     @property
     def status(self) -> TransactionStatus:
+        """ACTIVE as long as nothing can be sent but what the agent sends."""
+        if self.raw.pgconn.pipeline_status != PipelineStatus.OFF:
+            return TransactionStatus.ACTIVE
         return TransactionStatus(self.raw.pgconn.transaction_status)
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether a statement can be sent that is none of the agent's."""
-        is_in_pipeline = self.raw.pgconn.pipeline_status != PipelineStatus.OFF
-        return self.status == TransactionStatus.INTRANS and not is_in_pipeline
 
     def commit(self) -> None:
         """End the agent's transaction: one that has failed is rolled back, as the server would."""

@@ -18,6 +18,7 @@ from stepwell.core.rerun import Place, Report, report_to_json
 from stepwell.core.world import MISSING
 from stepwell.errors import EncodingError
 from stepwell.rerun.child.setup import Setup
+from stepwell.rerun.database import Database
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.replaying import Agent, play
@@ -35,7 +36,9 @@ def play_and_end(
     try:
         _limit(setup)
 
-        report = play(recorded, agent, to, Instead(setup.pure), identities, Progress(setup.progress))
+        database = Database(setup.target)
+        instead, progress = Instead(setup.pure), Progress(setup.progress)
+        report = play(recorded, agent, to, instead, identities, progress, database=database)
         report = replace(report, notes=(*notes, *report.notes), result=_shown(report.result))
     except MemoryError as error:
         report = _refused("out of memory", error)
