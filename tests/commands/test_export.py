@@ -23,9 +23,9 @@ from stepwell.commands import export
 from stepwell.core import cassette
 from stepwell.core.recorded import RecordedRun
 from stepwell.errors import InvalidFileError, NotFoundError, UsageError
+from stepwell.replay.cassettes import load as load_file
 from stepwell.replay.recorded import load
 from stepwell.rerun.files import ANEW
-from stepwell.rerun.files import load as load_file
 from stepwell.rerun.replaying import play
 from stepwell.store.connect import resolve
 from tests.conftest import create_database, drop_database
@@ -306,6 +306,24 @@ def test_a_connection_is_refused_with_its_remedy(schema_dsn: str) -> None:
         stepwell.Refused, match=r"holds no tables; wrap reads in run\.tool, or replay the run on its"
     ):
         stepwell.replay_file("run.json", looks)
+
+
+def test_an_agent_that_waits_for_what_does_not_come_has_not_passed(schema_dsn: str) -> None:
+    async def waits(run: stepwell.Run) -> None:
+        await asyncio.sleep(0.001)
+        run.tool(shop.called, "once")
+        if stuck:
+            await asyncio.get_running_loop().create_future()
+
+    stuck = False
+    record(schema_dsn, lambda run: asyncio.run(waits(run)))
+    assert main(["export", "@last", "run.json"]) == 0
+    assert stepwell.replay_file("run.json", waits).same
+    stuck = True
+    with pytest.raises(
+        stepwell.Refused, match="does not come to its end: nothing is left that the agent waits for"
+    ):
+        stepwell.replay_file("run.json", waits)
 
 
 def hides(run: stepwell.Run) -> None:

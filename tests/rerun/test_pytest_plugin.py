@@ -15,8 +15,8 @@ from stepwell.core import cassette
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.steps import RunHead
 from stepwell.core.testing import agent_at, source
+from stepwell.replay.cassettes import load
 from stepwell.rerun import pytest_plugin
-from stepwell.rerun.files import load
 from stepwell.rerun.memory import record
 from tests.rerun import shop
 

@@ -12,18 +12,18 @@ from stepwell.core import cassette
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.testing import agent_at, name_of_test, source
 from stepwell.errors import UsageError
+from stepwell.replay.cassettes import ENDING, PACKED, redacted, save
 from stepwell.replay.recorded import load
-from stepwell.rerun.files import ENDING, PACKED, redacted, save
 
 LARGE = 4_000_000
 """Bytes from which on a recording beside a test is compressed."""
 STDOUT = "-"
 HOLDS = "it holds prompts and tool outputs as recorded; redacted parts stay redacted"
 JSON_HELP = """\
-The file is JSON, a step a block of lines, and all of the run but the tables as of
-its steps. `stepwell import` takes it into another database, stepwell.replay_file
-replays it without one. It is compressed where its name ends in .gz, and beside a
-test where it has more than 4 MB.
+The file is JSON, a step a block of lines: the whole run but for the tables as
+of its steps. `stepwell import` takes it into another database, and in Python
+stepwell.replay_file replays it without one. It is compressed where its name
+ends in .gz, and beside a test where it has more than 4 MB.
 
 with --json, one object:
   run_id, steps   the run, and how many steps it has

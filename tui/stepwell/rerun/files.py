@@ -11,22 +11,19 @@ from typing import Any
 from uuid import UUID
 
 from stepwell.core import cassette
-from stepwell.core.codec import parse, redacted_names
 from stepwell.core.explaining import explained
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Report
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, RunHead
-from stepwell.errors import NotFoundError, UsageError
+from stepwell.errors import UsageError
 from stepwell.recorder.failures import type_of
 from stepwell.recorder.redaction import Redact
+from stepwell.replay.cassettes import ENDING, PACKED, load, redacted, save
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.memory import record
 from stepwell.rerun.replaying import Agent, play
-from stepwell.rerun.stops import Diverged, Refused
+from stepwell.rerun.stops import Diverged, Refused, Stop
 
-ENDING = ".stepwell"
-"""What the names of recordings end with, before `.json`."""
-PACKED = ".gz"
 ANEW: ContextVar[list[str] | None] = ContextVar("stepwell_record", default=None)
 """Set where recordings are to be made anew: what was recorded is added to it, in words."""
 
@@ -55,14 +52,25 @@ def replay_file(
         return Report(len(made.steps), len(made.steps) or None)
     recorded = load(place)
     report = play(recorded, agent, None, Instead(pure, stand_ins or {}), connection=_no_tables)
+    if (stop := _stop(report, recorded, place.name)) is not None:
+        for note in report.notes:
+            stop.add_note(f"note: {note}")
+        raise stop
+    return report
+
+
+def _stop(report: Report, recorded: RecordedRun, name: str) -> Stop | None:
+    """Why the agent has not done what was recorded, None where it has."""
     if report.divergence is not None:
         diverged = Diverged(report.divergence)
         diverged.add_note(explained(report.divergence))
-        diverged.add_note(f"If that is meant, record {place.name} anew: pytest --stepwell-record")
-        raise diverged
+        diverged.add_note(f"If that is meant, record {name} anew: pytest --stepwell-record")
+        return diverged
     if report.refused is not None:
-        raise Refused(report.refused)
-    return report
+        return Refused(report.refused)
+    if report.stopped is not None and recorded.complete and not any(step.in_doubt for step in recorded.steps):
+        return Refused(f"the agent does not come to its end: {report.stopped}")
+    return None
 
 
 def _no_tables() -> Any:
@@ -70,37 +78,6 @@ def _no_tables() -> Any:
         "run.connection: a recording in a file holds no tables;"
         " wrap reads in run.tool, or replay the run on its database: stepwell.replay"
     )
-
-
-def load(path: Path) -> RecordedRun:
-    """The run in a file. Raises NotFoundError, InvalidFileError."""
-    try:
-        return cassette.unpack(path.read_bytes(), str(path))
-    except FileNotFoundError:
-        raise NotFoundError(
-            f"{path}: no such file; write it: stepwell export RUN {path.name}, or RUN --pytest FILE"
-        ) from None
-
-
-def save(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all. Raises OSError."""
-    path = path.resolve()
-    part = path.with_name(f".{path.name}-{os.getpid()}")
-    try:
-        with open(part, "xb") as file:
-            file.write(data)
-        if path.exists():
-            part.chmod(path.stat().st_mode & 0o777)
-        part.replace(path)
-    finally:  # an interrupt too leaves nothing behind
-        part.unlink(missing_ok=True)
-
-
-def redacted(run: RecordedRun) -> tuple[str, ...]:
-    """Names that what was left out of a run stands under; an empty text for a whole value."""
-    texts = [(step.payload.input_exact, step.payload.output_exact) for step in run.steps]
-    exact = [text for both in texts for text in both if text is not None and '"redacted"' in text]
-    return tuple(sorted({name for text in exact for name in redacted_names(parse(text))}))
 
 
 def _record(path: Path, old: RecordedRun, agent: Agent, redact: Redact | None) -> RecordedRun:

@@ -100,7 +100,7 @@ def play(
     run = Run(going or playback, Options(run_seed=recorded.seed, run_name=head.name, run_tags=head.tags))
 
     def stuck() -> None:
-        dialogue.end(Reached("nothing is left that the agent waits for"))
+        raise dialogue.end(Reached("nothing is left that the agent waits for"))
 
     with ExitStack() as stack:
         stack.enter_context(guarded)
