@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 
 from stepwell.app.present.figures import count
-from stepwell.commands import changes
+from stepwell.commands import changes, rerun
 from stepwell.commands.output import brief, emit, line
 from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.commands.words import IN_DOUBT, NO_OUTPUT, flags, short_error, why
@@ -49,7 +49,9 @@ with --json, one object:
              and there may be more where least is true; null with --asked
   replay     {"isolation", "milliseconds", "steps", "state_steps", "ordered_by",
              "retries", "notes", "rolled_back"}: how this world was read
+
 """
+JSON_HELP += rerun.JSON_HELP
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,15 +59,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="N", help="17, 50%%, @11:42 or @+90s; the last step by default")
     parser.add_argument("--asked", action="store_true", help="the world when the step began, not after it")
     parser.add_argument("--json", action="store_true", help="one JSON object")
+    rerun.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the world. Raises NotFoundError for no such run or step, and UsageError."""
+    rerun.check(args)
     address = address_of(args.run)
     if address.path is not None:
         raise UsageError("replay shows a whole world; a path goes with show")
     if args.to and address.step is not None:
         raise UsageError(f"one step: either {args.run} or --to {args.to}")
+    if args.agent is not None:
+        return rerun.run(args)
     place = parse_target(args.to) if args.to else address.step
     moment = Moment.ASKED if args.asked else Moment.AFTER
     with opened(target_of(args), address.run) as (head, replayer):

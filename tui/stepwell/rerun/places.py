@@ -25,8 +25,9 @@ def libraries() -> list[str]:
 class Places:
     """Lines of code as people want them: a file as seen from the current folder, or from its library's."""
 
-    def __init__(self, folders: Iterable[str]) -> None:
+    def __init__(self, folders: Iterable[str], here: str | None = None) -> None:
         self._folders = tuple(folders)
+        self._here = here
 
     def is_users(self, file: str) -> bool:
         return not file.startswith("<") and not os.path.realpath(file).startswith(self._folders)
@@ -51,7 +52,7 @@ class Places:
         )
 
     def _shown(self, file: str) -> str:
-        for folder in (*self._folders, os.path.join(os.getcwd(), "")):
+        for folder in (*self._folders, os.path.join(self._here or os.getcwd(), "")):
             if file.startswith(folder):
                 return file[len(folder) :]
         return file

@@ -1,15 +1,28 @@
 """`python -m stepwell.rerun.child FD`: what an `AgentProcess` starts, with the socket to it as its only argument."""
 
+import gc
 import signal
 import socket
 import sys
 
-from stepwell.rerun.child.keeper import keep
-from stepwell.rerun.child.line import Line
 
-if __name__ == "__main__":
+def main() -> int:
+    """Be the keeper."""
     # How the debugger takes these is its own affair: whoever asks for a replay may ignore some of them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    sys.exit(keep(Line(socket.socket(fileno=int(sys.argv[1])))))
+    gc.disable()  # nothing that is loaded is garbage; the keeper enables it
+    # time-machine imports pytest wherever that is there, which takes as long as a quarter of all else.
+    hidden = {} if "pytest" in sys.modules else {"pytest": None}
+    sys.modules.update(hidden)  # type: ignore[arg-type]  # None stands for what cannot be imported
+    from stepwell.rerun.child.keeper import keep
+    from stepwell.rerun.child.line import Line
+
+    for name in hidden:
+        del sys.modules[name]
+    return keep(Line(socket.socket(fileno=int(sys.argv[1]))))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -17,6 +17,7 @@ from stepwell.replay.recorded import load
 from stepwell.rerun.child.line import Line, Message
 from stepwell.rerun.child.module import Agency, serve
 from stepwell.rerun.child.setup import PROTOCOL, Setup
+from stepwell.rerun.database import Database
 from stepwell.rerun.places import libraries
 
 LAST_WORDS = 2.0
@@ -30,7 +31,7 @@ def keep(line: Line) -> int:
     told = line.receive()
     if told is None:
         return 0
-    line.send({"is": "here", "libraries": libraries(), "keeper": os.getpid()})
+    line.send({"is": "here", "libraries": libraries(), "folder": os.getcwd()})
     if told.get("protocol") != PROTOCOL:
         line.send({"is": "cannot", "why": f"Stepwell {version('stepwell')} there is not the one here"})
         return 1
@@ -40,8 +41,8 @@ def keep(line: Line) -> int:
     except StepwellError as problem:
         line.send({"is": "cannot", "why": str(problem), "status": problem.exit_status})
         return 1
-    agency = Agency(setup, recorded, Identities(recorded))
-    gc.collect()
+    agency = Agency(setup, recorded, Identities(recorded), Database(setup.target))
+    gc.enable()
     gc.freeze()  # so that the pages of what is loaded stay shared with those who are forked
     Keeper(line, agency).run()
     return 0
@@ -60,8 +61,8 @@ class Keeper:
         """The process group that replays."""
         self._asked: Message | None = None
         """What is to be done next, or is being done."""
-        self._stale = False
-        """Whether that process is to be replaced, as a file of the agent's has changed."""
+        self._leaving = False
+        """Whether that process has said that it ends, and another is to do what is asked for."""
         self._selector = selectors.DefaultSelector()
         self._woken, self._waker = socket.socketpair()
         for end in (self._woken, self._waker):
@@ -118,7 +119,7 @@ class Keeper:
         with suppress(OSError):  # it may have done so itself, and be gone
             os.setpgid(process, process)
         self._module, self._module_line = process, Line(here)
-        self._ready = self._stale = False
+        self._ready = self._leaving = False
         self._selector.register(self._module_line, selectors.EVENT_READ, self._heard)
 
     def _pass_on(self) -> None:
@@ -146,7 +147,7 @@ class Keeper:
 
     def _hear(self, message: Message) -> None:
         what = message["is"]
-        self._stale = what == "stale"
+        self._leaving = what in ("stale", "cannot")
         if what == "playing" and self._module_line is not None:
             self._playing = message["process"]
             self._module_line.send({"do": "go"})
@@ -172,9 +173,11 @@ class Keeper:
         played = self._playing == self._module
         self._kill(self._module)  # what it may have left behind
         _, status = os.waitpid(self._module, 0)
+        self._agency.learn(status)
         self._module = self._playing = None
-        if self._stale:
-            self._start()
+        if self._leaving:
+            if self._asked is not None:
+                self._start()
         else:
             self._say({"is": "ended" if played else "died", "status": status})
         return True

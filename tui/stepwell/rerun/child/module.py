@@ -11,18 +11,20 @@ import sys
 import threading
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from stepwell.core.identity import Identities
 from stepwell.core.recorded import RecordedRun
+from stepwell.core.restated import with_payload
 from stepwell.errors import StepwellError
 from stepwell.rerun import guards
 from stepwell.rerun.child.finding import find_agent, stand_for_main
 from stepwell.rerun.child.line import Line, Message
-from stepwell.rerun.child.playing import play_and_end
+from stepwell.rerun.child.playing import WROTE, play_and_end
 from stepwell.rerun.child.setup import Setup
 from stepwell.rerun.child.sources import Sources
+from stepwell.rerun.database import Database
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.replaying import Agent
 
@@ -34,6 +36,12 @@ class Agency:
     setup: Setup
     recorded: RecordedRun
     identities: Identities
+    database: Database
+
+    def learn(self, status: int) -> None:
+        """From how a replay has ended: that the agent writes, so that the next need not find that out."""
+        if os.waitstatus_to_exitcode(status) == WROTE:
+            self.database.writing = True
 
 
 def serve(line: Line, agency: Agency) -> NoReturn:
@@ -111,6 +119,7 @@ def _fork(line: Line, agency: Agency, agent: Agent, asked: Message, notes: tuple
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)  # what it may have left behind
     _, status = os.waitpid(process, 0)
+    agency.learn(status)
     line.send({"is": "ended", "status": status})
 
 
@@ -124,7 +133,20 @@ def _take_turn(
     line.close()
     if go is None:
         os._exit(0)
-    play_and_end(agency.setup, agency.recorded, agency.identities, agent, asked["to"], notes)
+    recorded = _edited(agency.recorded, asked["edits"])
+    play_and_end(agency.setup, recorded, agency.identities, agency.database, agent, asked["to"], notes)
+
+
+def _edited(recorded: RecordedRun, edits: list[tuple[int, tuple[str, str | None]]]) -> RecordedRun:
+    """The run in which steps gave something else. What they were given, which identities are of, is the same."""
+    others = dict(edits)
+    steps = (
+        with_payload(step, output=others[step.number][0], output_exact=others[step.number][1], error=None)
+        if step.number in others
+        else step
+        for step in recorded.steps
+    )
+    return replace(recorded, steps=tuple(steps)) if others else recorded
 
 
 def flush() -> None:

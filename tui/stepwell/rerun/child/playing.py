@@ -23,11 +23,15 @@ from stepwell.rerun.executing import Instead
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.replaying import Agent, play
 
+WROTE = 64
+"""The exit status of one whose agent writes to tables."""
+
 
 def play_and_end(
     setup: Setup,
     recorded: RecordedRun,
     identities: Identities,
+    database: Database,
     agent: Agent,
     to: int | None,
     notes: tuple[str, ...],
@@ -35,10 +39,8 @@ def play_and_end(
     """Be that process."""
     try:
         _limit(setup)
-
-        database = Database(setup.target)
-        instead, progress = Instead(setup.pure), Progress(setup.progress)
-        report = play(recorded, agent, to, instead, identities, progress, database=database)
+        progress = Progress(setup.progress)
+        report = play(recorded, agent, to, Instead(setup.pure), identities, progress, database=database)
         report = replace(report, notes=(*notes, *report.notes), result=_shown(report.result))
     except MemoryError as error:
         report = _refused("out of memory", error)
@@ -50,7 +52,7 @@ def play_and_end(
             stream.flush()
     encoded = encode(report_to_json(report))
     _write(setup.report, json.dumps((encoded.plain, encoded.exact)).encode())
-    os._exit(0)
+    os._exit(WROTE if database.writing else 0)
 
 
 class Progress:

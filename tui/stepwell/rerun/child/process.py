@@ -7,13 +7,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from uuid import UUID
 
 from stepwell.core.rerun import Report
-from stepwell.errors import NotFoundError, UsageError
+from stepwell.errors import NotFoundError, StepwellError, UsageError
 from stepwell.rerun.child.death import Death
 from stepwell.rerun.child.finding import check_name
 from stepwell.rerun.child.line import Message
@@ -21,9 +22,11 @@ from stepwell.rerun.child.setup import Setup
 from stepwell.rerun.child.started import Child
 from stepwell.store.connect import Target, prepare
 
+Edits = Mapping[int, tuple[str, str | None]]
+NO_EDITS: Edits = MappingProxyType({})
 TIMEOUT = 30.0
 """Seconds that a replay may take, where nothing else is said."""
-GRACE = 3.0
+GRACE = 2.0
 """Seconds beyond that in which the process is to have ended itself."""
 
 
@@ -65,6 +68,8 @@ class AgentProcess:
         self._cancelled = False
         self._child: Child | None = None
         self._closed = False
+        self.milliseconds = 0.0
+        """What the last replay took, without what had to be started or imported for it."""
 
     def __enter__(self) -> AgentProcess:
         return self
@@ -77,9 +82,10 @@ class AgentProcess:
         with self._one:
             self._started()
 
-    def replay(self, to: int | None = None) -> Report:
+    def replay(self, to: int | None = None, edits: Edits = NO_EDITS) -> Report:
         """Replay up to step `to`, or to the end, and say what came of it.
 
+        `edits` are what steps give in place of what was recorded: JSON, and what that has lost, as they are stored.
         A process that hangs, dies or is told to stop is a report too, `refused`. Raises UsageError where the agent
         cannot be had (no such module, or importing it fails), NotFoundError for no such run, DatabaseError.
         """
@@ -88,10 +94,12 @@ class AgentProcess:
             self._number += 1
             self._cancelled = False
             child.clear()
-            child.line.send({"do": "replay", "id": self._number, "to": to})
+            child.line.send({"do": "replay", "id": self._number, "to": to, "edits": [*edits.items()]})
             try:
                 return self._wait_for(child, self._number)
-            except BaseException:
+            except StepwellError:
+                raise
+            except BaseException:  # such as Ctrl-C: whatever it is, nothing is left running
                 self._drop()
                 raise
 
@@ -140,7 +148,8 @@ class AgentProcess:
 
     def _wait_for(self, child: Child, number: int) -> Report:
         importing, killed = True, None
-        deadline = time.monotonic() + self._timeout + GRACE
+        began = time.monotonic()
+        deadline = began + self._timeout + GRACE
         while True:
             messages = child.messages(deadline - time.monotonic())
             if messages is None:
@@ -150,10 +159,12 @@ class AgentProcess:
                     continue
                 if message["is"] in ("ready", "playing"):
                     importing = importing and message["is"] != "playing"
-                    deadline = time.monotonic() + self._timeout + GRACE
+                    began = time.monotonic()
+                    deadline = began + self._timeout + GRACE
                 elif message["is"] == "cannot":
                     raise self._cannot(message)
                 elif message["is"] in ("ended", "died"):
+                    self.milliseconds = (time.monotonic() - began) * 1000
                     return self._report(child, message, importing, killed)
             if time.monotonic() < deadline:
                 continue
@@ -170,7 +181,7 @@ class AgentProcess:
         return (NotFoundError if message.get("status") == 1 else UsageError)(message["why"])
 
     def _report(self, child: Child, message: Message, importing: bool, killed: str | None) -> Report:
-        report = child.report() if message.get("status") == 0 else None
+        report = child.report()
         if report is None:
             last, place, served = child.progress()
             if (why := message.get("why")) is None:

@@ -92,7 +92,7 @@ class Child:
             found += arrived
         for message in found:
             if message["is"] == "here":
-                self.places = Places(message["libraries"])
+                self.places = Places(message["libraries"], message["folder"])
             elif message["is"] == "playing":
                 self._groups.add(message["process"])
         self.output.read()
@@ -101,9 +101,10 @@ class Child:
     def report(self) -> Report | None:
         """What came of the replay, None where it has not come to say that."""
         text = _content(self._report)
-        if not text:
+        try:
+            plain, exact = json.loads(text)
+        except ValueError:  # it was ended while it said that, or before
             return None
-        plain, exact = json.loads(text)
         made: Any = decode(parse(plain), None if exact is None else parse(exact))
         return report_from_json(made)
 

@@ -1,0 +1,173 @@
+"""`stepwell replay RUN --agent package.module:callable`: the agent's own code on its recording, in a process apart."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stepwell.app.present.text import clean_lines
+from stepwell.commands.output import emit, line
+from stepwell.commands.session import address_of, opened, step_at, target_of
+from stepwell.core.address import parse_target
+from stepwell.core.divergence import Divergence, sentence
+from stepwell.core.explaining import explained
+from stepwell.core.rerun import Place as Line
+from stepwell.core.rerun import Report, report_to_json
+from stepwell.core.steps import RunHead
+from stepwell.errors import UsageError
+
+if TYPE_CHECKING:
+    from stepwell.core.address import Target as Place
+    from stepwell.store.connect import Target
+
+SAME, DIVERGED, REFUSED = 0, 1, 2
+FLAGS = ("python", "pure", "timeout", "memory", "output")
+JSON_HELP = """\
+with --agent and --json, one object:
+  run_id, agent, to (a step's number or null), milliseconds
+  same       whether the agent did what was recorded, as far as it was to go
+  served     how many steps it asked for and was answered; steps: those of the run
+  last       the step that was answered last, or null
+  place      where that was asked for, {"file", "line", "function"}, or null
+  divergence what it did otherwise, or null: {"kind", "step", "path",
+             "expected", "actual", "recorded", "asked", "where", "others"};
+             expected and recorded are the recording's side, actual and asked
+             the agent's; recorded and asked are whole steps, {"type", "name",
+             "agent", "value"}, or null; a side that has nothing is left out
+  stopped    why it went no further though nothing is wrong, or null
+  refused    why the replay could not go on, or how the process died, or null
+  result     what the agent returned, left out where it did not
+  notes      what it did beside its run, such as a connection that was refused
+  output     what it printed
+
+exit status with --agent
+  0  the same    1  it diverges, or no such run or step
+  2  wrong usage, the agent cannot be imported, or the replay could not go on
+  130  interrupted
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is of use with `--agent` alone, and that."""
+    group = parser.add_argument_group("through the agent's own code")
+    group.add_argument(
+        "--agent",
+        metavar="NAME",
+        help="package.module:callable, found from the current folder: it gets the run as when it was recorded,"
+        " its models and tools answer from the recording",
+    )
+    group.add_argument(
+        "--python", metavar="PATH", help="an interpreter, or the folder of a virtual environment"
+    )
+    group.add_argument(
+        "--pure", metavar="TOOL", action="append", help="execute this tool again; can be given several times"
+    )
+    group.add_argument("--timeout", metavar="S", type=float, help="seconds that it may take, 30 by default")
+    group.add_argument("--memory", metavar="MB", type=int, help="address space that it may have")
+    group.add_argument("--output", action="store_true", help="print what the agent printed, too")
+
+
+def check(args: argparse.Namespace) -> None:
+    """Raises UsageError for what goes only with `--agent`, or not with it."""
+    if args.agent is not None:
+        if args.asked:
+            raise UsageError("--asked shows a world; it does not go with --agent")
+        return
+    for name in FLAGS:
+        if getattr(args, name) not in (None, False):
+            raise UsageError(f"--{name} goes with --agent package.module:callable")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay, and say what came of it. Raises NotFoundError for no such run or step, UsageError, DatabaseError."""
+    from stepwell.rerun.child.process import TIMEOUT, AgentProcess
+
+    target = target_of(args)
+    address = address_of(args.run)
+    place = parse_target(args.to) if args.to else address.step
+    head, to = _found(target, address.run, place)
+    memory = None if args.memory is None else args.memory << 20
+    timeout = TIMEOUT if args.timeout is None else args.timeout
+    with AgentProcess(
+        target,
+        head.run_id,
+        args.agent,
+        python=args.python,
+        pure=args.pure or (),
+        timeout=timeout,
+        memory=memory,
+    ) as process:
+        report = process.replay(to)
+        milliseconds = process.milliseconds
+    if args.json:
+        emit(as_json(head, args.agent, to, report, milliseconds))
+    else:
+        for text in _lines(head, report, milliseconds, printed=args.output):
+            line(text)
+    return DIVERGED if report.divergence is not None else SAME if report.same else REFUSED
+
+
+def _found(target: Target, prefix: str, place: Place | None) -> tuple[RunHead, int | None]:
+    """The run, and the step to go to, None for all of it."""
+    with opened(target, prefix) as (head, replayer):
+        return head, None if place is None else step_at(head, replayer, place).number
+
+
+def as_json(
+    head: RunHead, agent: str, to: int | None, report: Report, milliseconds: float
+) -> dict[str, object]:
+    """The documented shape."""
+    made = report_to_json(report)
+    return {
+        "run_id": head.run_id,
+        "agent": agent,
+        "to": to,
+        "milliseconds": round(milliseconds, 1),
+        "same": report.same,
+        "served": made.pop("served"),
+        "steps": head.steps,
+        **made,
+    }
+
+
+def _lines(head: RunHead, report: Report, milliseconds: float, *, printed: bool) -> Iterator[str]:
+    yield " ".join(part for part in (head.name, head.run_id.hex[:8], head.status) if part)
+    took = f"in {milliseconds:,.0f} ms"
+    if report.divergence is not None:
+        yield sentence(report.divergence)
+        yield from _sides(report.divergence)
+    elif report.refused is not None:
+        yield report.refused
+    else:
+        yield f"{report.served} of {head.steps} steps, the same, {took}{_why(report)}"
+    if not report.same:
+        yield f"{report.served} of {head.steps} steps until then, {took}{_after(report)}"
+    yield from (f"note: {note}" for note in report.notes)
+    text = [*clean_lines(report.output.removesuffix("\n"))] if report.output else []
+    if text and not printed:
+        yield f"it printed {len(text)} line{'s'[: len(text) != 1]}; --output shows them"
+    elif text:
+        yield "OUTPUT"
+        yield from text
+
+
+def _why(report: Report) -> str:
+    return f"; stopped: {report.stopped}" if report.stopped is not None else ""
+
+
+def _after(report: Report) -> str:
+    if report.last is None:
+        return ""
+    return f"; the last, step {report.last}{'' if report.place is None else f', at {_seen(report.place)}'}"
+
+
+def _sides(found: Divergence) -> Iterator[str]:
+    text = explained(found)
+    return iter(text.splitlines())
+
+
+def _seen(place: Line) -> str:
+    here = os.path.join(os.getcwd(), "")
+    return str(place).removeprefix(here)
