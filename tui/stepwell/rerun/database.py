@@ -38,6 +38,9 @@ TAKES_NO_WRITES = frozenset({"55000", "42809"})
 """What Postgres says of a write to a view that takes none."""
 NOT_INTO_A_VIEW = TAKES_NO_WRITES | {"0A000", "42P10"}
 """What it says of ways of writing that no view takes."""
+A_VIEW = (
+    "in a replay a watched table is a view: it takes INSERT, UPDATE, DELETE, and MERGE from Postgres 17 on"
+)
 NOTHING = "SET LOCAL jit = off"
 """Is sent for a statement that has been seen to."""
 
@@ -201,15 +204,14 @@ class Visit:
         elif problem.sqlstate == READ_ONLY:
             self._refused(said(problem), self._remedy(held, table))
         elif problem.sqlstate in NOT_INTO_A_VIEW and table is not None and held.overlays:
-            self._refused(said(problem), "in a replay a watched table is a view, which takes plain INSERT, UPDATE and "
-                          "DELETE, and MERGE from Postgres 17 on")  # fmt: skip
+            self._refused(said(problem), A_VIEW)
 
     def _remedy(self, held: Held, table: str | None) -> str:
         if table is None:
             return ""
         _, dot, name = table.rpartition(".")
         if any(each.name == name for each in held.found.tables):
-            return f"{name} is watched: name it without its schema" if dot else f"{name} of then is not known"
+            return f"{name} is watched: name it without its schema" if dot else A_VIEW
         return f"{table} is not watched: stepwell watch {table}"
 
     def _refused(self, why: str, remedy: str = "") -> None:

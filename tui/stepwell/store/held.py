@@ -15,9 +15,10 @@ from stepwell.store.asof import Survey, judge_again, survey, turn
 from stepwell.store.bounded import REPEATABLE_READ, glance
 from stepwell.store.capture import SHADOW
 from stepwell.store.connect import GUARD, Target, connect, is_standby
-from stepwell.store.overlays import TEMP, Overlay, make, number, overlaid, settle, wrote
+from stepwell.store.overlays import TEMP, Overlay, make, overlaid
 from stepwell.store.queries import query
 from stepwell.store.session import read_session
+from stepwell.store.settling import number, settle, wrote
 from stepwell.store.transaction import SAFE_WAIT_MS, Transaction
 from stepwell.store.trouble import said
 

@@ -12,18 +12,15 @@ from typing import Any, LiteralString
 from psycopg import Connection, errors, sql
 from psycopg.rows import dict_row
 
-from stepwell.core.past import Certainty, Instant
+from stepwell.core.past import Certainty
 from stepwell.errors import DatabaseError
 from stepwell.store.asof import Standing
-from stepwell.store.capture import LOG, raw
-from stepwell.store.changes import visible, written
+from stepwell.store.capture import raw
 from stepwell.store.queries import query
 from stepwell.store.templates import template
 from stepwell.store.texts import equal
 
 TEMP = "pg_temp"
-BRIEF = 40
-"""Characters of a value that a note shows."""
 _NUMBERED = re.compile(r"nextval\('(?:[^']|'')*'::regclass\)")
 
 
@@ -68,18 +65,20 @@ class Overlay:
 
     def same(self, one: str, other: str) -> sql.Composed:
         """Whether two rows have the same key."""
-        return _listed(
+        return listed(
             [equal(sql.Identifier(one, key), sql.Identifier(other, key)) for key in self.standing.table.key],
             " AND ",
         )
 
 
-def _listed(parts: Sequence[sql.Composable], joint: LiteralString = ", ") -> sql.Composed:
+def listed(parts: Sequence[sql.Composable], joint: LiteralString = ", ") -> sql.Composed:
+    """One after the other."""
     return sql.SQL(joint).join(parts)
 
 
-def _names(names: Sequence[str], *of: str) -> sql.Composed:
-    return _listed([sql.Identifier(*of, name) for name in names])
+def names(columns: Sequence[str], *of: str) -> sql.Composed:
+    """Columns, as those of `of`."""
+    return listed([sql.Identifier(*of, name) for name in columns])
 
 
 def overlaid(standings: Sequence[Standing], path: Sequence[str]) -> list[Standing]:
@@ -113,7 +112,7 @@ def _why(connection: Connection[Any], problem: errors.Error) -> str:
     if isinstance(problem, errors.InsufficientPrivilege):
         remedy = f"GRANT TEMPORARY ON DATABASE {info.dbname} TO {info.user}"
         return f"{said}, which {info.user} may not make: {remedy}, or name another role with --dsn"
-    if isinstance(problem, errors.ReadOnlySqlTransaction):
+    if isinstance(problem, errors.ReadOnlySqlTransaction | errors.FeatureNotSupported):
         return f"{said}, which a standby has none of: name its primary with --dsn"
     return f"{said}, which cannot be made: {problem.diag.message_primary or problem}"
 
@@ -126,9 +125,9 @@ def _make(connection: Connection[Any], standing: Standing) -> Overlay:
             overlay.rows, overlay.past
         )
     )
-    connection.execute(sql.SQL("ALTER TABLE {} ADD PRIMARY KEY ({})").format(overlay.rows, _names(table.key)))
+    connection.execute(sql.SQL("ALTER TABLE {} ADD PRIMARY KEY ({})").format(overlay.rows, names(table.key)))
     parts = {"view": overlay.view, "past": overlay.past, "overlay": overlay.rows}
-    columns = _names(table.columns)
+    columns = names(table.columns)
     connection.execute(template("overlaid", {**parts, "columns": columns, "same": overlay.same("past", "o")}))
     connection.execute(_function(overlay))
     connection.execute(
@@ -187,14 +186,14 @@ def _function(overlay: Overlay) -> sql.Composed:
             "function": overlay.rows,
             "overlay": overlay.rows,
             "view": overlay.view,
-            "key": _names(table.key),
-            "old_key": _names(table.key, "old"),
-            "new_key": _names(table.key, "new"),
-            "columns": _names(table.columns),
-            "new": _names(table.columns, "new"),
-            "excluded": _names(table.columns, "excluded"),
-            "computed": _listed([_computed(overlay, c) for c in overlay.columns if c.generated], "\n    "),
-            "required": _listed([_required(overlay, c) for c in overlay.columns if c.required], "\n    "),
+            "key": names(table.key),
+            "old_key": names(table.key, "old"),
+            "new_key": names(table.key, "new"),
+            "columns": names(table.columns),
+            "new": names(table.columns, "new"),
+            "excluded": names(table.columns, "excluded"),
+            "computed": listed([_computed(overlay, c) for c in overlay.columns if c.generated], "\n    "),
+            "required": listed([_required(overlay, c) for c in overlay.columns if c.required], "\n    "),
             "taken": overlay.same("taken", "new"),
             "duplicate": sql.Literal(duplicate),
             "detail": sql.Literal(detail),
@@ -207,7 +206,7 @@ def _function(overlay: Overlay) -> sql.Composed:
 
 def _computed(overlay: Overlay, column: Column) -> sql.Composed:
     """Its value, by the table's own expression: no names but those of its columns are in sight."""
-    named = _listed(
+    named = listed(
         [sql.SQL("new.{0} AS {0}").format(sql.Identifier(c.name)) for c in overlay.columns if not c.generated]
     )
     return sql.SQL("new.{} := (SELECT {} FROM (SELECT {}) AS named);").format(
@@ -227,152 +226,4 @@ def _required(overlay: Overlay, column: Column) -> sql.Composed:
         schema=sql.Literal(table.schema),
         table=sql.Literal(table.name),
         column=sql.Literal(column.name),
-    )
-
-
-def settle(
-    connection: Connection[Any], overlay: Overlay, before: Instant | None, after: Instant | None
-) -> list[str]:
-    """The recording has got from one instant to the next, which names mean now: let it have its way.
-
-    Rows that the past has by now are taken out of the overlay, and those that the agent's connection, where it is
-    known, wrote otherwise. Returns what was otherwise: `wrote other values to orders, key 7: status 'x', recorded 'y'`.
-    """
-    connection.execute(
-        sql.SQL(
-            'DELETE FROM {rows} AS o WHERE CASE WHEN o."!gone" THEN NOT EXISTS (SELECT FROM {past} AS p WHERE {same})'
-            " ELSE EXISTS (SELECT FROM {past} AS p WHERE {same} AND ROW({p})::text = ROW({o})::text) END"
-        ).format(
-            rows=overlay.rows,
-            past=overlay.past,
-            same=overlay.same("p", "o"),
-            p=_names(overlay.standing.table.columns, "p"),
-            o=_names(overlay.standing.table.columns, "o"),
-        ),
-        prepare=False,
-    )
-    if before is None or after is None:
-        return []
-    return _overruled(connection, overlay, before, after)
-
-
-def _overruled(connection: Connection[Any], overlay: Overlay, before: Instant, after: Instant) -> list[str]:
-    table = overlay.standing.table
-    constant = [
-        column.name for column in overlay.columns if not column.varies and column.name not in table.key
-    ]
-    rows = connection.execute(
-        sql.SQL(
-            "DELETE FROM {rows} AS o USING (SELECT {kept}, (array_agg({mine} ORDER BY position DESC))[1] AS last"
-            " FROM {written} GROUP BY {kept} HAVING bool_or({mine})) AS w"
-            " LEFT JOIN {past} AS p ON {recorded} WHERE {same}"
-            " RETURNING concat_ws(', ', {key}), o.\"!gone\", p IS NULL, w.last,"
-            " array_remove(ARRAY[{differences}]::text[], NULL)"
-        ).format(
-            rows=overlay.rows,
-            kept=_listed([_kept(number) for number in overlay.standing.key]),
-            written=written(overlay.standing, before, after),
-            mine=_mine(after),
-            past=overlay.past,
-            recorded=_by_number(overlay, "p"),
-            same=_by_number(overlay, "o"),
-            key=_names(table.key, "o"),
-            differences=_listed([_difference(name) for name in constant]),
-        ),
-        prepare=False,
-    ).fetchall()
-    notes = []
-    for key, is_gone, was_gone, is_own, differences in rows:
-        if not is_own:  # somebody else has written it since
-            continue
-        what = f"{table.name}, key {key}"
-        if is_gone != was_gone:
-            done, then = ("removed", "wrote") if is_gone else ("wrote", "removed")
-            notes.append(f"{done} {what}, which the recording {then}")
-        elif differences:
-            notes.append(f"wrote other values to {what}: {'; '.join(differences)}")
-    return notes
-
-
-def _kept(number: int) -> sql.Identifier:
-    return sql.Identifier(f"a{number}")
-
-
-def _by_number(overlay: Overlay, of: str) -> sql.Composed:
-    standing = overlay.standing
-    return _listed(
-        [
-            equal(sql.Identifier(of, name), sql.Identifier("w", f"a{number}"))
-            for name, number in zip(standing.table.key, standing.key, strict=True)
-        ],
-        " AND ",
-    )
-
-
-def _mine(instant: Instant) -> sql.Composable:
-    if instant.backend is None:
-        return sql.SQL("true")
-    return sql.SQL("written.backend = {}").format(sql.Literal(instant.backend))
-
-
-def _difference(name: str) -> sql.Composed:
-    return sql.SQL(
-        "CASE WHEN ROW(o.{name})::text <> ROW(p.{name})::text THEN format({form}, left(o.{name}::text, {brief}),"
-        " left(p.{name}::text, {brief})) END"
-    ).format(
-        name=sql.Identifier(name),
-        form=sql.Literal(f"{name.replace('%', '%%')} %L, recorded %L"),
-        brief=sql.Literal(BRIEF),
-    )
-
-
-def wrote(
-    connection: Connection[Any], standings: Sequence[Standing], before: Instant, after: Instant
-) -> bool:
-    """Whether the agent's connection, which both are of, wrote to one of these tables between the two."""
-    return any(
-        connection.execute(
-            sql.SQL("SELECT FROM {} WHERE {} LIMIT 1").format(written(each, before, after), _mine(after)),
-            prepare=False,
-        ).fetchone()
-        is not None
-        for each in standings
-        if each.table.verdict.certainty is not Certainty.UNKNOWN
-    )
-
-
-def number(connection: Connection[Any], overlay: Overlay, instant: Instant | None) -> None:
-    """Have sequences go on as they did: with the key that the agent's connection made next, else after the last."""
-    for column in overlay.columns:
-        if column.sequence is None or column.increment is None:
-            continue
-        best = sql.SQL("(SELECT max({}) + {} FROM {})").format(
-            sql.Identifier(column.name), sql.Literal(column.increment), overlay.view
-        )
-        if instant is not None and (made := _made_next(overlay, column, instant)) is not None:
-            best = sql.SQL("coalesce({}, {})").format(made, best)
-        connection.execute(
-            sql.SQL("SELECT setval({}::regclass, coalesce({}, 1), false)").format(
-                sql.Literal(sql.Identifier(TEMP, column.sequence).as_string(None)), best
-            ),
-            prepare=False,
-        )
-
-
-def _made_next(overlay: Overlay, column: Column, instant: Instant) -> sql.Composed | None:
-    standing = overlay.standing
-    if instant.backend is None or column.name not in standing.table.key:
-        return None
-    number = standing.key[standing.table.key.index(column.name)]
-    return sql.SQL(
-        "(SELECT e.{kept} FROM {log} AS e WHERE e.backend = {backend} AND e.dead IS FALSE AND NOT ({seen})"
-        " AND NOT EXISTS (SELECT FROM {rows} AS o WHERE o.{name} = e.{kept})"
-        " ORDER BY e.position LIMIT 1)"
-    ).format(
-        kept=_kept(number),
-        log=sql.Identifier(LOG, f"t{standing.id}"),
-        backend=sql.Literal(instant.backend),
-        rows=overlay.rows,
-        name=sql.Identifier(column.name),
-        seen=visible(instant),
     )

@@ -1,0 +1,168 @@
+"""What an agent may not do to the database of a replay, and how it is told."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from stepwell import Run
+from stepwell.core.rerun import Report
+from tests.rerun.orders import again, digest, do, make, record, tell
+
+FILE = "tests/rerun/test_connection_refused.py"
+
+
+@pytest.fixture
+def dsn(schema_dsn: str) -> str:
+    make(schema_dsn)
+    return schema_dsn
+
+
+def doing(text: str, *, as_well: str = "SELECT 1") -> Callable[[Run], object]:
+    """Does something and says what came of it."""
+
+    def agent(run: Run) -> object:
+        own = run.connection
+        try:
+            own.execute(as_well)
+            own.execute(text)
+        except psycopg.Error as problem:
+            return run.tool(tell, type(problem).__name__)
+        finally:
+            own.rollback()
+        return run.tool(tell, "done")
+
+    return agent
+
+
+def refusals(report: Report) -> list[str]:
+    """The notes that name a line of this file, without it."""
+    return [note.partition(": ")[2] for note in report.notes if note.startswith(FILE)]
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (
+            "INSERT INTO customers VALUES (2, 'Bob')",
+            "cannot execute INSERT in a read-only transaction (customers is not watched: stepwell watch customers)",
+        ),
+        (
+            "UPDATE public.orders SET qty = 1",
+            "cannot execute UPDATE in a read-only transaction (orders is watched: name it without its schema)",
+        ),
+        ("CREATE TABLE other (id int)", "cannot execute CREATE TABLE in a read-only transaction"),
+        ("SELECT nextval('orders_id_seq')", "cannot execute nextval() in a read-only transaction"),
+        ("LOCK TABLE public.customers", "LOCK does not run in a replay"),
+        (
+            "SELECT pg_advisory_xact_lock(7)",
+            "pg_advisory_xact_lock() does not run here: it takes or frees a lock that others may wait for",
+        ),
+        (
+            "COPY customers TO PROGRAM 'cat'",
+            "COPY from or to a file of the server's, or a program, does not run in a replay",
+        ),
+        (
+            "DELETE FROM customers; COMMIT",
+            "it ends the transaction and does something else in one text; call commit() or rollback()",
+        ),
+    ],
+)
+def test_what_would_be_felt_by_others_is_refused_and_named(dsn: str, text: str, note: str) -> None:
+    recorded = record(dsn, doing("SELECT 1"))
+    before = digest(dsn)
+    report = again(dsn, recorded, doing(text))
+    assert report.divergence is not None
+    assert report.divergence.actual == "ReadOnlySqlTransaction"
+    assert refusals(report) == [note]
+    assert digest(dsn) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO orders (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO orders (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET qty = 8",
+        "TRUNCATE orders",
+    ],
+)
+def test_ways_of_writing_that_no_view_takes_are_named(dsn: str, text: str) -> None:
+    recorded = record(dsn, doing("SELECT 1"))
+    report = again(dsn, recorded, doing(text))
+    assert report.divergence is not None
+    (note,) = refusals(report)
+    assert "(in a replay a watched table is a view: it takes INSERT, UPDATE, DELETE" in note
+
+
+def test_what_a_table_refuses_its_overlay_refuses_as_well(dsn: str) -> None:
+    for text in ("INSERT INTO orders (id) VALUES (1)", "INSERT INTO orders (status) VALUES (NULL)"):
+        assert again(dsn, record(dsn, doing(text)), doing(text)).divergence is None
+
+
+def test_a_transaction_that_was_ended_behind_the_replays_back_ends_it(dsn: str) -> None:
+    def agent(run: Run) -> None:
+        own = run.connection
+        psycopg.ClientCursor(own).execute("ROLLBACK")
+        psycopg.ClientCursor(own).execute("DELETE FROM orders")
+        own.rollback()
+        run.tool(tell, "done")
+
+    recorded = record(dsn, agent)
+    before = digest(dsn)
+    report = again(dsn, recorded, agent)
+    assert report.refused == "the agent has ended the transaction of the replay"
+    assert digest(dsn) == before
+
+
+def test_a_table_that_is_not_watched_is_read_as_it_is_today_and_named(dsn: str) -> None:
+    def agent(run: Run) -> None:
+        run.tool(tell, run.connection.execute("SELECT name FROM customers JOIN orders USING (id)").fetchone())
+
+    recorded = record(dsn, agent)
+    do(dsn, "UPDATE customers SET name = 'Bob'; UPDATE orders SET id = -id WHERE id = 1")
+    report = again(dsn, recorded, agent)
+    assert report.divergence is not None
+    assert report.notes == (
+        "public.customers is not watched, and was read as it is today: stepwell watch public.customers",
+    )
+
+
+def test_a_past_that_is_not_known_is_named_once(dsn: str) -> None:
+    def agent(run: Run) -> None:
+        for _ in range(2):
+            run.tool(tell, run.connection.execute("SELECT count(*) FROM orders").fetchone())
+
+    recorded = record(dsn, agent)
+    do(dsn, "ALTER TABLE orders DISABLE TRIGGER ALL; ALTER TABLE orders ENABLE TRIGGER ALL")
+    (note,) = again(dsn, recorded, agent).notes
+    assert note.startswith("orders as of the first step: uncertain, a trigger of Stepwell's")
+
+
+@pytest.fixture
+def plain_dsn(dsn: str) -> Iterator[str]:
+    """As a role that may read, and make no temporary tables."""
+    name = psycopg.conninfo.conninfo_to_dict(dsn)["dbname"]
+    do(
+        dsn,
+        f"CREATE ROLE stepwell_connection_reader LOGIN PASSWORD 'x'; REVOKE TEMPORARY ON DATABASE {name} FROM PUBLIC;"
+        "GRANT pg_read_all_data TO stepwell_connection_reader",
+    )
+    yield make_conninfo(dsn, user="stepwell_connection_reader", password="x")
+    do(dsn, "DROP OWNED BY stepwell_connection_reader; DROP ROLE stepwell_connection_reader")
+
+
+def test_who_may_make_no_temporary_tables_is_told_so(dsn: str, plain_dsn: str) -> None:
+    def agent(run: Run) -> None:
+        run.connection.execute("DELETE FROM orders WHERE id = 1")
+        run.tool(tell, run.connection.execute("SELECT count(*) FROM orders").fetchone())
+
+    def reader(run: Run) -> Any:
+        return run.tool(tell, run.connection.execute("SELECT count(*) FROM orders").fetchone())
+
+    recorded = record(dsn, agent)
+    report = again(plain_dsn, recorded, agent)
+    assert report.refused is not None
+    assert "which stepwell_connection_reader may not make: GRANT TEMPORARY ON DATABASE" in report.refused
+    assert again(plain_dsn, record(dsn, reader), reader).divergence is None

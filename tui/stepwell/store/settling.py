@@ -1,0 +1,164 @@
+"""How overlays give way to what was recorded, as a replay gets there."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import Connection, sql
+
+from stepwell.core.past import Certainty, Instant
+from stepwell.store.asof import Standing
+from stepwell.store.capture import LOG
+from stepwell.store.changes import visible, written
+from stepwell.store.overlays import TEMP, Column, Overlay, listed, names
+from stepwell.store.texts import equal
+
+BRIEF = 40
+"""Characters of a value that a note shows."""
+
+
+def settle(
+    connection: Connection[Any], overlay: Overlay, before: Instant | None, after: Instant | None
+) -> list[str]:
+    """The recording has got from one instant to the next, which names mean now: let it have its way.
+
+    Rows that the past has by now are taken out of the overlay, and those that the agent's connection, where it is
+    known, wrote otherwise. Returns what was otherwise: `wrote other values to orders, key 7: status 'x', recorded 'y'`.
+    """
+    connection.execute(
+        sql.SQL(
+            'DELETE FROM {rows} AS o WHERE CASE WHEN o."!gone" THEN NOT EXISTS (SELECT FROM {past} AS p WHERE {same})'
+            " ELSE EXISTS (SELECT FROM {past} AS p WHERE {same} AND ROW({p})::text = ROW({o})::text) END"
+        ).format(
+            rows=overlay.rows,
+            past=overlay.past,
+            same=overlay.same("p", "o"),
+            p=names(overlay.standing.table.columns, "p"),
+            o=names(overlay.standing.table.columns, "o"),
+        ),
+        prepare=False,
+    )
+    if before is None or after is None:
+        return []
+    return _overruled(connection, overlay, before, after)
+
+
+def _overruled(connection: Connection[Any], overlay: Overlay, before: Instant, after: Instant) -> list[str]:
+    table = overlay.standing.table
+    constant = [
+        column.name for column in overlay.columns if not column.varies and column.name not in table.key
+    ]
+    rows = connection.execute(
+        sql.SQL(
+            "DELETE FROM {rows} AS o USING (SELECT {kept}, (array_agg({mine} ORDER BY position DESC))[1] AS last"
+            " FROM {written} GROUP BY {kept} HAVING bool_or({mine})) AS w"
+            " LEFT JOIN {past} AS p ON {recorded} WHERE {same}"
+            " RETURNING concat_ws(', ', {key}), o.\"!gone\", p IS NULL, w.last,"
+            " array_remove(ARRAY[{differences}]::text[], NULL)"
+        ).format(
+            rows=overlay.rows,
+            kept=listed([_kept(number) for number in overlay.standing.key]),
+            written=written(overlay.standing, before, after),
+            mine=_mine(after),
+            past=overlay.past,
+            recorded=_by_number(overlay, "p"),
+            same=_by_number(overlay, "o"),
+            key=names(table.key, "o"),
+            differences=listed([_difference(name) for name in constant]),
+        ),
+        prepare=False,
+    ).fetchall()
+    notes = []
+    for key, is_gone, was_gone, is_own, differences in rows:
+        if not is_own:  # somebody else has written it since
+            continue
+        what = f"{table.name}, key {key}"
+        if is_gone != was_gone:
+            done, then = ("removed", "wrote") if is_gone else ("wrote", "removed")
+            notes.append(f"{done} {what}, which the recording {then}")
+        elif differences:
+            notes.append(f"wrote other values to {what}: {'; '.join(differences)}")
+    return notes
+
+
+def _kept(number: int) -> sql.Identifier:
+    return sql.Identifier(f"a{number}")
+
+
+def _by_number(overlay: Overlay, of: str) -> sql.Composed:
+    standing = overlay.standing
+    return listed(
+        [
+            equal(sql.Identifier(of, name), sql.Identifier("w", f"a{number}"))
+            for name, number in zip(standing.table.key, standing.key, strict=True)
+        ],
+        " AND ",
+    )
+
+
+def _mine(instant: Instant) -> sql.Composable:
+    if instant.backend is None:
+        return sql.SQL("true")
+    return sql.SQL("written.backend = {}").format(sql.Literal(instant.backend))
+
+
+def _difference(name: str) -> sql.Composed:
+    return sql.SQL(
+        "CASE WHEN ROW(o.{name})::text <> ROW(p.{name})::text THEN format({form}, left(o.{name}::text, {brief}),"
+        " left(p.{name}::text, {brief})) END"
+    ).format(
+        name=sql.Identifier(name),
+        form=sql.Literal(f"{name.replace('%', '%%')} %L, recorded %L"),
+        brief=sql.Literal(BRIEF),
+    )
+
+
+def wrote(
+    connection: Connection[Any], standings: Sequence[Standing], before: Instant, after: Instant
+) -> bool:
+    """Whether the agent's connection, which both are of, wrote to one of these tables between the two."""
+    return any(
+        connection.execute(
+            sql.SQL("SELECT FROM {} WHERE {} LIMIT 1").format(written(each, before, after), _mine(after)),
+            prepare=False,
+        ).fetchone()
+        is not None
+        for each in standings
+        if each.table.verdict.certainty is not Certainty.UNKNOWN
+    )
+
+
+def number(connection: Connection[Any], overlay: Overlay, instant: Instant | None) -> None:
+    """Have sequences go on as they did: with the key that the agent's connection made next, else after the last."""
+    for column in overlay.columns:
+        if column.sequence is None or column.increment is None:
+            continue
+        best = sql.SQL("(SELECT max({}) + {} FROM {})").format(
+            sql.Identifier(column.name), sql.Literal(column.increment), overlay.view
+        )
+        if instant is not None and (made := _made_next(overlay, column, instant)) is not None:
+            best = sql.SQL("coalesce({}, {})").format(made, best)
+        connection.execute(
+            sql.SQL("SELECT setval({}::regclass, coalesce({}, 1), false)").format(
+                sql.Literal(sql.Identifier(TEMP, column.sequence).as_string(None)), best
+            ),
+            prepare=False,
+        )
+
+
+def _made_next(overlay: Overlay, column: Column, instant: Instant) -> sql.Composed | None:
+    standing = overlay.standing
+    if instant.backend is None or column.name not in standing.table.key:
+        return None
+    number = standing.key[standing.table.key.index(column.name)]
+    return sql.SQL(
+        "(SELECT e.{kept} FROM {log} AS e WHERE e.backend = {backend} AND e.dead IS FALSE AND NOT ({seen})"
+        " AND NOT EXISTS (SELECT FROM {rows} AS o WHERE o.{name} = e.{kept})"
+        " ORDER BY e.position LIMIT 1)"
+    ).format(
+        kept=_kept(number),
+        log=sql.Identifier(LOG, f"t{standing.id}"),
+        backend=sql.Literal(instant.backend),
+        rows=overlay.rows,
+        name=sql.Identifier(column.name),
+        seen=visible(instant),
+    )
