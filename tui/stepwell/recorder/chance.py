@@ -14,10 +14,12 @@ from typing import Any
 from stepwell.core.chance import State, to_json
 from stepwell.core.codec import dump
 from stepwell.recorder.context import current_frame
-from stepwell.recorder.drawing import Mark, marker
 
 MOST = 10_000
 """So many draws of a run wait for a step to take them along; one that draws more can be replayed up to there."""
+
+_SOME = 4
+"""So many of the numbers of a state: that as many new ones are the same as the old ones does not happen."""
 
 
 class Draws:
@@ -86,20 +88,29 @@ def own_uuid() -> uuid.UUID:
     return uuid.UUID(bytes=os.urandom(16), version=4)
 
 
-mark: Callable[[], Mark] = marker()
-"""Of the state of `random` now, to tell later whether it has been drawn from."""
+class Dice:
+    """What `random` stands at, as far as one run has recorded it."""
+
+    __slots__ = ("_mark",)
+
+    def __init__(self) -> None:
+        self._mark: Mark | None = None
+
+    def note(self) -> str | None:
+        """What it stands at now, as JSON text; None where that is recorded already, or cannot be kept."""
+        state = random.getstate()
+        mark = _mark_of(state)
+        if mark == self._mark:
+            return None
+        self._mark = mark
+        made = to_json(state)
+        return None if made is None else dump(made)
 
 
-def now() -> str | None:
-    """What `random` stands at, as JSON text; None for a state that cannot be kept."""
-    return _text(random.getstate())
+Mark = tuple[object, ...]
 
 
-def change(before: Mark | None) -> str | None:
-    """The same, and None also where it has not been drawn from since `before`."""
-    return None if before is None or mark() == before else now()
-
-
-def _text(state: State) -> str | None:
-    made = to_json(state)
-    return None if made is None else dump(made)
+def _mark_of(state: State) -> Mark:
+    """Equal for equal states: a draw moves the place, and when all numbers are used all are made anew."""
+    _, words, gauss = state
+    return (words[-1], *words[:_SOME], gauss)

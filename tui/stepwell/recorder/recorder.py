@@ -17,7 +17,7 @@ from stepwell.core.codec.text import clean
 from stepwell.core.redaction import Redactor
 from stepwell.errors import DatabaseError, EncodingError, NotFoundError, StepwellError, UsageError
 from stepwell.recorder import clock, waiting
-from stepwell.recorder.chance import now, own_uuid, watch_uuid
+from stepwell.recorder.chance import Dice, own_uuid, watch_uuid
 from stepwell.recorder.failures import cause, failure
 from stepwell.recorder.intents import EndRun, Errand, OpenRun, ResumeRun
 from stepwell.recorder.keeping import Keep, checked
@@ -127,14 +127,15 @@ class Recorder:
         `tags` are JSON values to find the run by; `seed` is recorded with each step that has none of its own;
         `connection` is the agent's own, as for `Run.named`. Raises UsageError, EncodingError.
         """
-        intent = _opening(name, tags, seed, self._redact, now() if self._chance else None)
+        dice = Dice() if self._chance else None
+        intent = _opening(name, tags, seed, self._redact, None if dice is None else dice.note())
         options = Options(
             run_seed=seed,
             run_name=name,
             run_tags=None if tags is None else dict(tags),
             connection=None if connection is None else Own(connection),
         )
-        return Opening(self._trail(intent.run_id, intent.row.started_at), intent, options)
+        return Opening(self._trail(intent.run_id, intent.row.started_at, dice), intent, options)
 
     def start(
         self,
@@ -164,7 +165,7 @@ class Recorder:
         self._writer.do(intent)
         if not intent.found:
             raise NotFoundError(f"no run {run_id} to resume; list them: stepwell runs")
-        trail = self._trail(intent.run_id, clock.now())
+        trail = self._trail(intent.run_id, clock.now(), Dice() if self._chance else None)
         trail.known = False
         row = intent.row or Resumed(0, None, {}, None)
         return Run(
@@ -189,9 +190,9 @@ class Recorder:
         assert isinstance(errand.result, UUID)
         return errand.result
 
-    def _trail(self, run_id: UUID, started_at: int) -> Trail:
+    def _trail(self, run_id: UUID, started_at: int, dice: Dice | None) -> Trail:
         prompts = Prompts(self._deltas)
-        return Trail(self._writer, run_id, started_at, prompts, self._redact, self._keep, chance=self._chance)
+        return Trail(self._writer, run_id, started_at, prompts, self._redact, self._keep, dice=dice)
 
     def close(self) -> None:
         """Commit what is under way and let go of the connection. Runs still open show as died."""

@@ -13,9 +13,8 @@ from stepwell.core.steps import LLM_CALL, TOOL_CALL
 from stepwell.core.streamed import Streamed
 from stepwell.core.usage import NOTHING, usage_of, usage_of_chunks
 from stepwell.errors import EncodingError, RecordingError
-from stepwell.recorder import chance, clock
+from stepwell.recorder import clock
 from stepwell.recorder.context import Frame, enter, parent_in
-from stepwell.recorder.drawing import Mark
 from stepwell.recorder.failures import canonical_failure, failure, is_too_large
 from stepwell.recorder.intents import FinishStep, StartStep
 from stepwell.recorder.redaction import recorded_usage
@@ -48,7 +47,6 @@ class Step:
         "_name",
         "_own",
         "_parent",
-        "_random",
         "_run",
         "_seed",
         "_tick",
@@ -78,7 +76,6 @@ class Step:
         self._given = trail.prompts.given(kind, agent, value, encoded)
         self._full = None if self._given.base is None else encoded
         self._intent: StartStep | None = None
-        self._random: Mark | None = None
         self._tick = 0
         self.form: str | None = None
         """How the answer is handed out, where that is not as it is."""
@@ -127,7 +124,6 @@ class Step:
     def _begun(self, intent: StartStep) -> None:
         if self._given.text is not None:
             self._trail.prompts.begun(self._given, intent.number)
-        self._random = chance.mark() if self._trail.chance else None
         self._tick = clock.tick()
 
     def begin(self) -> None:
@@ -269,7 +265,7 @@ class Step:
             None if usage.finish_reason is None else storable(usage.finish_reason),
             self._hash(output, encoded, error),
             None if self.form is None else storable(self.form),
-            chance.change(self._random),
+            None if self._trail.dice is None else self._trail.dice.note(),
             seen=seen,
         )
         return FinishStep(row, self._agent, self._name), problem

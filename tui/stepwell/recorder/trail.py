@@ -15,7 +15,7 @@ from stepwell.core.steps import STATE_UPDATE
 from stepwell.errors import RecordingError
 from stepwell.recorder import clock, forks
 from stepwell.recorder.calls import call
-from stepwell.recorder.chance import Draws
+from stepwell.recorder.chance import Dice, Draws
 from stepwell.recorder.context import parent_in
 from stepwell.recorder.failures import failure, is_too_large
 from stepwell.recorder.intents import EndRun, Errand, StartStep
@@ -47,15 +47,15 @@ class Trail:
         redact: Redactor | None = None,
         keep: Keep | None = None,
         *,
-        chance: bool = True,
+        dice: Dice | None = None,
     ) -> None:
+        """Without `dice` it is not noted what the run draws."""
         self.writer = writer
         self.prompts = prompts
         self.redact = redact
         """What keeps values from being recorded that must not be."""
         self._keep = keep
-        self.chance = chance
-        """Whether it is noted what is drawn."""
+        self.dice = dice
         self.run_id = run_id
         self.ended = False
         """Whether somebody has said how the run ended."""
@@ -77,6 +77,7 @@ class Trail:
         """In the child: what the parent had under way may never have been recorded, so all begins whole."""
         self._begin(Lanes(os.getpid()))
         self.known = False
+        self.dice = None if self.dice is None else Dice()
         self.prompts.forget()
 
     def call(
@@ -155,7 +156,7 @@ class Trail:
             )
 
     def drew(self, given: bytes) -> None:
-        if self.chance:
+        if self.dice is not None:
             self.draws.add(self.lanes.number(), given)
 
     def keep(self, why: str) -> None:
