@@ -68,6 +68,15 @@ def test_a_value_and_its_decoded_copy_have_one_canonical_text(value: object) -> 
 @brief
 @given(made.values)
 @example({"a": {1: 1e22}, "b": [(-0.0,)], "c": {1: object}})
+@example({made.Point(None, False), made.Point(False, None)})
+@example(
+    [
+        made.Tool.model_validate({"\0": None}),
+        made.Tool(),
+        made.RefusedError(1, hint="b"),
+        FileNotFoundError(2, "not", "here"),
+    ]
+)
 def test_what_is_held_has_the_canonical_text_of_the_value(value: object) -> None:
     """Without importing what it was made of, and the objects that cannot be kept included."""
     kept = [value, object()]

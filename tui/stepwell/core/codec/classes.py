@@ -110,11 +110,21 @@ def _take_named(value: Any, _: Nesting) -> Parts:
 
 # -- exceptions --
 
+_BESIDE: dict[type[BaseException], tuple[str, ...]] = {
+    OSError: ("filename", "filename2"),
+    ImportError: ("name", "path"),
+    NameError: ("name",),
+    AttributeError: ("name",),
+}
+"""What Python's own exceptions hold neither among their arguments nor as an instance holds its attributes."""
+
 
 def _take_exception(value: BaseException, context: Nesting) -> Parts:
     ref, found = reference(type(value))
     base = {"type": type_name(ref), "message": said(value, str), "args": list(value.args)}
-    state = _state(value)
+    names = [name for kind, more in _BESIDE.items() if isinstance(value, kind) for name in more]
+    beside = {name: getattr(value, name) for name in names}
+    state = {**{name: item for name, item in beside.items() if item is not None}, **_state(value)}
     return Parts(base, ("exception", ref), context.nested(state) if state else None, not found)
 
 
@@ -265,6 +275,9 @@ _FILL: dict[type, Callable[[Any, Any], object]] = {
     bytearray: bytearray.extend,
     dict: _fill_dict,
 }
+
+WITH_STATE = ("exception", "model", "namedtuple", "subclass")
+"""Codes of heads whose argument is what an instance holds beside its base, encoded by itself."""
 
 MAKE: dict[str, Make] = {
     "enum": _make_enum,

@@ -1,10 +1,14 @@
 """Tuples, sets, deques, and dicts whose keys are not all plain strings."""
 
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 from stepwell.core.codec.parts import Make, Nesting, Parts, Rebuilding, Take
 from stepwell.core.codec.text import clean, parse
+
+UNORDERED = ("set", "frozenset")
+"""Codes of heads of containers that have no order."""
 
 
 def _sortable(texts: list[str | None]) -> list[str]:
@@ -12,9 +16,12 @@ def _sortable(texts: list[str | None]) -> list[str]:
 
 
 def _take_set(value: set[object] | frozenset[object], context: Nesting) -> Parts:
-    # The order of a set differs from process to process; sorted, equal sets have equal texts.
-    items = sorted(value, key=lambda item: _sortable(context.nested(item)))
-    return Parts(items, ("set" if type(value) is set else "frozenset",))
+    return Parts(ordered(value, context), ("set" if type(value) is set else "frozenset",))
+
+
+def ordered(items: Iterable[object], context: Nesting) -> list[object]:
+    """The items of a set, whose order differs from process to process: sorted, equal sets have equal texts."""
+    return sorted(items, key=lambda item: _sortable(context.nested(item)))
 
 
 def _make_frozenset(base: Any, *_: object) -> frozenset[object]:

@@ -13,11 +13,12 @@ from types import NoneType
 from typing import Any, NoReturn
 
 from stepwell.core.codec import classes, containers, scalars
+from stepwell.core.codec.decoder import Decoder, keep
 from stepwell.core.codec.foreign import said
 from stepwell.core.codec.order import OrderBook
 from stepwell.core.codec.parts import Head, Parts, Take
 from stepwell.core.codec.references import reference, type_name
-from stepwell.core.codec.text import clean, dump, mask
+from stepwell.core.codec.text import clean, dump, mask, parse
 from stepwell.core.codec.values import Encoded, Opaque, Redacted, StandIn, Unavailable
 from stepwell.errors import EncodingError
 
@@ -190,7 +191,13 @@ class Encoder:
         if isinstance(value, Redacted):
             return Parts(value.text, ("redacted",), None)
         head, arg = json.loads(value.tag)
-        return Parts(value.fields, _hashable(head), arg, True)
+        if self.canonical:
+            head = [self.names(_held(part[1:])) if _is_encoded(part) else part for part in head]
+            arg = self.nested(_held(arg)) if head[0] in classes.WITH_STATE and arg is not None else arg
+        fields: Any = value.fields
+        if self.canonical and head[0] in containers.UNORDERED:
+            fields = containers.ordered(fields, self)
+        return Parts(fields, _hashable(head), arg, True)
 
     def _head(self, head: Head) -> object:
         if len(head) == 1:
@@ -208,6 +215,17 @@ class Encoder:
         raise EncodingError(
             f"a value that {cause} cannot be recorded; record its parts or its repr"
         ) from None
+
+
+def _is_encoded(names: Any) -> bool:
+    """Whether these are names that are kept as a value is, for what some of them hold."""
+    return isinstance(names, list) and len(names) == 3 and names[0] is None
+
+
+def _held(texts: list[str | None]) -> Any:
+    """What `nested` was given, its objects as stand-ins."""
+    plain, exact = texts
+    return Decoder(None if exact is None else parse(exact), keep).decode(parse(plain or "null"))
 
 
 def _walk_str(value: str) -> Result:
