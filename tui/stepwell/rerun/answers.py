@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -31,16 +32,20 @@ class Outcome:
     redacted: tuple[str, ...] = ()
 
 
-def outcome(run_id: UUID, step: RecordedStep) -> Outcome:
-    """The outcome of a step that has one. Raises Refused where it cannot be handed out."""
+Refuse = Callable[[str], BaseException]
+"""Makes what is raised where something is asked for that was not recorded."""
+
+
+def outcome(run_id: UUID, step: RecordedStep, refuse: Refuse = Refused) -> Outcome:
+    """The outcome of a step that has one. Raises Refused where it cannot be handed out, now or by `refuse` later."""
     payload = step.payload
     redacted: list[str] = []
     value: object = None
     if payload.output is not None:
         value = _rebuilt(run_id, step, payload.output, payload.output_exact, redacted)
-    error = (
-        None if payload.error is None else _error(f"{str(run_id)[:8]}:{step.number}", parse(payload.error))
-    )
+    error: BaseException | None = None
+    if payload.error is not None:
+        error = _error(f"{str(run_id)[:8]}:{step.number}", parse(payload.error), refuse)
     return Outcome(value, error, tuple(redacted))
 
 
@@ -79,21 +84,21 @@ def _make(base: Any, head: list[Any], arg: Any, decoder: Decoder) -> object:
 class _Unrebuilt:
     """Part of an exception of which only the repr was recorded: whoever looks into it ends the replay."""
 
-    def __init__(self, where: str, stand_in: StandIn) -> None:
-        self._where, self._stand_in = where, stand_in
+    def __init__(self, where: str, stand_in: StandIn, refuse: Refuse) -> None:
+        self._where, self._stand_in, self._refuse = where, stand_in, refuse
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise Refused(f"{self._where}: .{name} of its error is asked for, which {_why(self._stand_in)}")
+        raise self._refuse(f"{self._where}: .{name} of its error is asked for, which {_why(self._stand_in)}")
 
 
-def _error(where: str, recorded: object) -> BaseException:
+def _error(where: str, recorded: object, refuse: Refuse) -> BaseException:
     found = recorded if isinstance(recorded, dict) else {"message": str(recorded)}
 
     def remake(base: Any, head: list[Any], arg: Any, decoder: Decoder) -> object:
         made = _make(base, head, arg, decoder)
-        return _Unrebuilt(where, made) if isinstance(made, Opaque) else made
+        return _Unrebuilt(where, made, refuse) if isinstance(made, Opaque) else made
 
     try:
         made = Decoder(found.get("exact"), remake).decode(found.get("value"))
@@ -119,15 +124,20 @@ def _stand_in(name: str, message: str, kind: type[BaseException] | None) -> Base
     short = name.rpartition(".")[2]
     error: BaseException
     try:
-        error = type(short, (RecordedError, *((kind,) if kind else ())), {**words, "__init__": _no_init})(
-            message
-        )
+        bases = (RecordedError,) if kind is None else (RecordedError, kind)
+        error = type(short, bases, {**words, "__new__": _new, "__init__": _no_init})(message)
     except TypeError:  # its class allows no such subclass
         error = type(short, (RecordedError,), words)(message)
     error.add_note(f"a stand-in: {name} was recorded, and cannot be rebuilt here")
     return error
 
 
+def _new(cls: type[BaseException], message: str) -> BaseException:
+    """Its own would want what is missing; so that of Python's own class below it."""
+    below: Any = next(kind for kind in cls.__mro__ if kind.__module__ == "builtins")
+    made: BaseException = below.__new__(cls, message)
+    return made
+
+
 def _no_init(self: BaseException, message: str) -> None:
-    """Its own would want what is missing."""
     self.args = (message,)

@@ -122,7 +122,7 @@ class Playback:
     def outcome(self, step: RecordedStep) -> Outcome:
         """What the step gave. Raises Stop."""
         try:
-            return outcome(self.run_id, step)
+            return outcome(self.run_id, step, lambda why: self.dialogue.end(Refused(why)))
         except Refused as refused:
             raise self.dialogue.end(refused) from refused
 
