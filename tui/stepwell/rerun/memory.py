@@ -14,15 +14,15 @@ from stepwell.core.codec import parse
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.steps import RunHead, Stored
 from stepwell.core.whole import payload, with_bases
-from stepwell.errors import RecordingError
+from stepwell.errors import RecordingError, UsageError
 from stepwell.recorder import clock
-from stepwell.recorder.chance import now, own_uuid, watch_uuid
+from stepwell.recorder.chance import Dice, own_uuid, watch_uuid
 from stepwell.recorder.intents import EndRun, FinishStep, Intent, StartStep
 from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.redaction import Redact, redactor
 from stepwell.recorder.run import Options, Run
 from stepwell.recorder.trail import Trail
-from stepwell.rerun.push import begin
+from stepwell.rerun.push import PushAgent, begin
 from stepwell.store.rows import Ended, Finish, Start
 from stepwell.store.writing import moment
 
@@ -85,15 +85,18 @@ def record(
 ) -> tuple[RecordedRun, BaseException | None]:
     """Run the agent for real, under the name, tags and seed of a run; what it did, and what it raised.
 
-    Raises UsageError for what `redact` cannot be.
+    Raises UsageError for what `redact` cannot be, and for an agent that is fed, which makes no calls.
     """
+    if isinstance(agent, PushAgent):
+        raise UsageError("an agent that is fed makes no calls by itself, so nothing can be recorded of it")
     watch_uuid()
-    memory, started, random = Memory(), clock.now(), now()
+    memory, started, dice = Memory(), clock.now(), Dice()
+    random = dice.note()
     # A trail asks for no more of its writer than Memory does.
-    trail = Trail(cast("Writer", memory), own_uuid(), started, Prompts(), redactor(redact))
+    trail = Trail(cast("Writer", memory), own_uuid(), started, Prompts(), redactor(redact), dice=dice)
     error: BaseException | None = None
     try:
-        with Run(trail, Options(run_seed=like.seed, run_name=like.head.name)) as run:
+        with Run(trail, Options(run_seed=like.seed, run_name=like.head.name, run_tags=like.head.tags)) as run:
             result = begin(agent, run)
             if inspect.isawaitable(result):
                 asyncio.run(_wait(result))
