@@ -21,6 +21,7 @@ from tests.benchmarks import (
     production,
     prompts,
     recording,
+    rerunning,
 )
 from tests.benchmarks.harness import Table, durable_server
 
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, Callable[..., Table]] = {
     "open": opening.opening,
     "live": opening.looking_on,
     "runs": listing.first_page,
+    "rerun": rerunning.rerunning,
 }
 
 

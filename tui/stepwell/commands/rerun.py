@@ -76,7 +76,7 @@ def check(args: argparse.Namespace) -> None:
             raise UsageError("--asked shows a world; it does not go with --agent")
         return
     for name in FLAGS:
-        if getattr(args, name) not in (None, False):
+        if (given := getattr(args, name)) is not None and given is not False:
             raise UsageError(f"--{name} goes with --agent package.module:callable")
 
 

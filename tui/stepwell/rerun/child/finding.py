@@ -22,9 +22,9 @@ _MAIN = re.compile(r'"__main__[:.]([\w.]+)')
 
 def check_name(name: str) -> None:
     """Raises UsageError for what is no `package.module:callable`."""
-    if _NAME.fullmatch(name):
-        return
     file, _, callable_ = name.partition(":")
+    if _NAME.fullmatch(name) and not file.endswith(".py"):
+        return
     if file.endswith(".py"):
         module = ".".join(Path(file).with_suffix("").parts).lstrip("./")
         raise UsageError(f"an agent is named by its module, not by a file: {module}:{callable_ or 'main'}")

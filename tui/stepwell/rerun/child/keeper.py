@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import selectors
 import signal
 import socket
@@ -197,8 +198,8 @@ class Keeper:
             self._kill()
             deadline = monotonic() + LAST_WORDS
             while self._playing is not None and self._module_line is not None and monotonic() < deadline:
-                self._selector.select(LAST_WORDS)
-                self._heard()
+                if select.select([self._module_line], [], [], LAST_WORDS)[0]:
+                    self._heard()
         self._kill(self._module)
         os.waitpid(self._module, 0)
 
