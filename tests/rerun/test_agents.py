@@ -1,13 +1,19 @@
 """Every kind of agent, replayed: it does what it did, as often as one likes."""
 
+import uuid
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
 
+from stepwell import Run
+from stepwell.core.divergence import Kind
 from stepwell.core.recorded import RecordedRun
+from stepwell.replay.recorded import load
 from stepwell.rerun.replaying import play
-from tests.rerun.agents import AGENTS
+from stepwell.store.connect import resolve
+from tests.rerun.agents import AGENTS, search
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -19,3 +25,35 @@ def test_an_agent_does_the_same_a_hundred_times(name: str, record: Callable[[Any
         assert report.stopped is None
         assert report.notes == ()
         assert report.served == len(recorded.steps) - (name == "nested")  # of which one is inside of another
+
+
+def test_a_run_that_somebody_wrote_by_hand_is_replayed_as_far_as_it_goes(schema_dsn: str) -> None:
+    run_id = uuid.uuid4()
+    rows = [
+        ("llm_call", '{"messages": ["hello"], "temperature": 1e0}', '{"text": "hi", "at": 1.50}'),
+        ("tool_call", '{"query": "hi", "limit": 2.0}', '["one", "two"]'),
+    ]
+    with psycopg.connect(schema_dsn) as connection:
+        for number, row in enumerate(rows, 1):
+            connection.execute(
+                "INSERT INTO agent_steps (run_id, step_number, step_type, input, output)"
+                " VALUES (%s, %s, %s, %s, %s)",
+                (run_id, number, *row),
+            )
+
+    def ask(messages: list[str], temperature: float) -> Any:
+        raise AssertionError(messages, temperature)
+
+    def agent(run: Run) -> Any:
+        reply = run.llm(ask, ["hello"], 1.0)
+        found = run.tool(search, reply["text"], limit=limit)
+        return run.tool(search, found[0])
+
+    limit = 2
+    recorded = load(resolve(schema_dsn), str(run_id))
+    report = play(recorded, agent)
+    assert (report.divergence, report.served, report.stopped) == (None, 2, "the recording ends here")
+    limit = 3
+    found = play(recorded, agent).divergence
+    assert found is not None
+    assert (found.kind, found.step, found.path) == (Kind.INPUT, 2, "$.limit")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -302,3 +302,23 @@ def calls_made(lanes: Sequence[Lane]) -> int:
 )
 def test_each_of_many_steps_costs_what_one_of_few_does(shape: Any) -> None:
     assert calls_made(shape(1000)) < 11 * calls_made(shape(100))
+
+
+def test_rows_from_elsewhere_that_have_no_names_are_found_by_their_input() -> None:
+    rows = [step_of(n, Call("", {"query": n}), None, None) for n in (1, 2)]
+    run = recorded([replace(row, name=None) for row in rows])
+    matcher = Matcher(run)
+    key = Key("tool_call", "search", None, None)
+    first = matcher.ask(Question(key, {"query": 1}), 0)
+    assert isinstance(first, RecordedStep)
+    assert first.number == 1
+    found = matcher.ask(Question(key, {"query": 3}), 0)
+    assert isinstance(found, Divergence)
+    assert (found.kind, found.step, found.path) == (Kind.INPUT, 2, "$.query")
+
+
+def test_a_block_that_was_recorded_without_a_name_has_none() -> None:
+    run = recorded([replace(step_of(1, Call("", {}), None, 0), name=None)])
+    found = Matcher(run).ask(Question(Key("tool_call", "search", None, None), {}), 0)
+    assert isinstance(found, Divergence)
+    assert found.kind is Kind.NOT_RECORDED

@@ -85,9 +85,9 @@ class Identities:
         return question.key._replace(parent=self._parent(question.key.parent))
 
     def has_key_of(self, step: RecordedStep, question: Question) -> bool:
-        """Whether they are the same but for their input; a name that was not to be recorded may be any."""
+        """Whether they are the same but for their input."""
         own, asked = self.key(step), self.key_of(question)
-        return own == (asked._replace(name=HIDDEN) if step.name == HIDDEN else asked)
+        return own == (asked._replace(name=step.name) if _is_any_name(step) else asked)
 
     def _parent(self, number: int | None) -> int | None:
         step = None if number is None else self._run.by_number.get(number)
@@ -126,7 +126,7 @@ class Identities:
 
     def is_loose(self, step: RecordedStep) -> bool:
         """Whether something that encodes otherwise may be what the step was given."""
-        return _by_hand(step) or '"redacted"' in (step.payload.input_exact or "")
+        return _is_any_name(step) or _by_hand(step) or '"redacted"' in (step.payload.input_exact or "")
 
     def _state(self, step: RecordedStep) -> object:
         """The state that the step made, folded from those before it."""
@@ -144,6 +144,11 @@ class Identities:
 
 def _texts(payload: Payload) -> tuple[tuple[str | None, str | None], tuple[str | None, str | None]]:
     return (payload.input, payload.input_exact), (payload.output, payload.output_exact)
+
+
+def _is_any_name(step: RecordedStep) -> bool:
+    """Whether its name was not to be recorded, or is not known of a row from elsewhere."""
+    return step.name == HIDDEN or (step.name is None and step.lane is None)
 
 
 def _by_hand(step: RecordedStep) -> bool:

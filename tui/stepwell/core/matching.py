@@ -107,10 +107,11 @@ class Matcher:
     def _candidates(self, question: Question) -> Iterator[RecordedStep]:
         """The steps that are what is asked, in recorded order."""
         key = self._identities.key_of(question)
-        for name in (key.name, HIDDEN):
+        for name in dict.fromkeys((key.name, HIDDEN, None)):
             waiting = self._waiting.get(key._replace(name=name))
-            if waiting is not None:
-                yield from waiting.matching(question)
+            for step in () if waiting is None else waiting.matching(question):
+                if self._identities.has_key_of(step, question):
+                    yield step
 
     def _lane(self, step: RecordedStep) -> Lane | None:
         return self._identities.lanes.get(step.number)
@@ -151,7 +152,7 @@ class Matcher:
         if step is None:
             return Divergence(Kind.NOT_RECORDED, None, "$", MISSING, asked.title(), None, asked)
         recorded = self._identities.shown(step)
-        if (step.type, step.name) != question.key[:2]:
+        if not self._identities.has_key_of(step, question):
             sides = recorded.title(), asked.title()
             return Divergence(Kind.NOT_RECORDED, step.number, "$", *sides, recorded, asked)
         path, expected, actual = first_difference(recorded.value, asked.value)
@@ -179,7 +180,7 @@ class Matcher:
             key = self._identities.key_of(question)
             near = [step for step in near if self._identities.key(step)[2:] == key[2:]]
         near.sort(key=lambda step: step.number)
-        alike = [step for step in near if (step.type, step.name) == question.key[:2]]
+        alike = [step for step in near if self._identities.has_key_of(step, question)]
         if alike:
             return min(alike, key=lambda step: distance(self._identities.shown(step).value, asked.value))
         return near[0] if near else None

@@ -1,0 +1,69 @@
+"""Where two values part, in words."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwell.core.divergence import Asked, Divergence, Kind, distance, first_difference, sentence
+from stepwell.core.world import MISSING
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "actual", "found"),
+    [
+        ({"limit": 50, "query": "a"}, {"limit": 20, "query": "b"}, ("$.limit", 50, 20)),
+        ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, ("$.a[0].b", 1, 2)),
+        ({"a": [1, 2]}, {"a": [1, 2, 3]}, ("$.a[2]", MISSING, 3)),
+        ({"a": [1, 2]}, {"a": [1]}, ("$.a[1]", 2, MISSING)),
+        ({"a": 1}, {"a": 1, "b c": 2}, ('$["b c"]', MISSING, 2)),
+        ({"a": None}, {}, ("$.a", None, MISSING)),
+        ({"a": 1}, {"a": True}, ("$.a", 1, True)),
+        ({"a": 1}, {"a": 1.0}, ("$.a", 1, 1.0)),
+        ({"a": {}}, {"a": []}, ("$.a", {}, [])),
+        ("text", ["text"], ("$", "text", ["text"])),
+        ([1], [1], ("$", [1], [1])),
+    ],
+)
+def test_the_first_difference_has_a_path_and_both_sides(recorded: Any, actual: Any, found: Any) -> None:
+    path, old, new = first_difference(recorded, actual)
+    assert (path, old, new) == found
+    assert (type(old), type(new)) == (type(found[1]), type(found[2]))
+
+
+@given(values, values)
+def test_values_are_at_no_distance_if_they_do_not_differ(one: Any, other: Any) -> None:
+    assert distance(one, one) == 0
+    assert (distance(one, other) == 0) == (first_difference(one, other) == ("$", one, other) and one == other)
+    assert distance(one, other) == distance(other, one)
+
+
+def test_a_sentence_says_where_and_both_sides() -> None:
+    found = Divergence(Kind.INPUT, 7, "$.limit", 50, 20)
+    assert sentence(found) == "step 7: input changed at $.limit: recorded 50, now 20"
+
+
+def test_a_sentence_says_that_there_is_nothing_and_how_many_more_and_what_may_be_the_cause() -> None:
+    found = Divergence(Kind.NEVER_ASKED, 3, "$", "tool_call a", MISSING, others=(4, 5), hint="look there")
+    assert sentence(found) == (
+        'step 3: never asked: recorded "tool_call a", now nothing (and 2 more); look there'
+    )
+    assert sentence(Divergence(Kind.RESULT, None, "$", "ok", MISSING)).startswith("after the last step: ")
+
+
+def test_a_sentence_stays_one_line_of_any_value() -> None:
+    text = sentence(Divergence(Kind.INPUT, 1, "$", "line\n" * 1000, {"a": ["b"] * 1000}))
+    assert "\n" not in text
+    assert len(text) < 250
+
+
+def test_a_step_is_named_by_what_it_is() -> None:
+    assert Asked("tool_call", "search", "b").title() == "tool_call search of b"
+    assert Asked("state_update").title() == "state_update"
