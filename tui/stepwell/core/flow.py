@@ -2,19 +2,20 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
 from stepwell.core.leaves import Call, Leaf, calls, leaves
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.restated import Restated, ended_before, scope_of, viewed
-from stepwell.core.sources import How, Place, Source
-from stepwell.core.state import PATCH, patch_of, path_text, same, step_effect
+from stepwell.core.sources import How, Place, Said, Source, Sources
+from stepwell.core.state import PATCH, Path, patch_of, path_text, same, step_effect
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL
 from stepwell.core.world import MISSING
 
-RECENT = 20
+RECENT = 2
 """Of so many steps it is still looked where what they gave stands in a prompt that is known to be stale."""
 
 
@@ -91,24 +92,30 @@ class _Trace:
         self._seen: defaultdict[tuple[object, ...], _Seen] = defaultdict(_Seen)
         self._stale: dict[int, Stale] = {}
         self._unsettled: set[int] = set()
-        self._sources: dict[int, Source] = {}
+        self._sources = Sources()
         self._replies: defaultdict[str | None, list[tuple[RecordedStep, list[Call]]]] = defaultdict(list)
-        self._asked: dict[int, str | None] = {}
-        """The id of the call that each tool call is the result of."""
+        self._calls: dict[int, tuple[int, Call]] = {}
+        """For a tool call the reply that asked for it, and the call there."""
+        self._ids: list[str | None] = []
+        self._taken: set[tuple[int, Path]] = set()
+        self._said = Said()
         self._open = list(self._enclosing(change.number))
         self._pair = change.old, change.new
 
     def go(self) -> Traced:
         for step in self._run.steps:
-            if step.number == self._change.number:
-                self._note(step)
-                self._sources[step.number] = Source(step, *self._pair, self._asked.get(step.number))
-                continue
+            if step.type == TOOL_CALL and (asked := self._call_of(step)) is not None:
+                self._calls[step.number] = asked
+                self._ids.append(asked[1].id)
+                self._taken.add((asked[0], asked[1].path))
+            given = list(leaves(_given(step)))
             self._close(step)
-            if step.number > self._change.number and (found := self._depends(step)) is not None:
+            if step.number == self._change.number:
+                self._sources.add(Source(step, *self._pair, self._id_of(step)))
+            elif step.number > self._change.number and (found := self._depends(step, given)) is not None:
                 self._stale[step.number] = found
                 self._lost(step)
-            self._note(step)
+            self._note(step, given)
             self._carry(step)
         self._close(None)
         return Traced(tuple(self._stale.values()), tuple(sorted(self._unsettled)), self._is_same_end())
@@ -118,26 +125,32 @@ class _Trace:
         if self._stale or self._unsettled or own.payload.error is not None:
             return False
         result = viewed(self._run.result, self._run.result_exact)
-        return not self._is_told_in(result, self._run.steps)
+        return not self._is_told_in(result, None, self._run.steps)
 
-    def _is_told_in(self, value: object, steps: Sequence[RecordedStep]) -> bool:
+    def _is_told_in(self, value: object, agent: str | None, steps: Sequence[RecordedStep]) -> bool:
         """Whether a part of what is other now stands in a value."""
-        places = [Place(leaf, 1, steps, frozenset(self._stale)) for leaf in leaves(value)]
-        return any(source.in_leaf(place) is not None for place in places for source in self._sources.values())
+        places = [
+            Place(leaf, agent, 1, lambda: steps, self._stale, self._ids, self._said) for leaf in leaves(value)
+        ]
+        return any(
+            source.in_leaf(place) is not None
+            for place in places
+            for source in self._sources.that_may_be_in(place.leaf)
+        )
 
     def _carry(self, step: RecordedStep) -> None:
         """A state that is other stays so with what later steps do to it, until they have done away with it."""
         own = self._run.by_number[self._change.number]
         if (
             own.type != STATE_UPDATE
-            or step.number < own.number
+            or step.number <= own.number
             or (effect := self._recorded.steps.get(step.number)) is None
         ):
             return
         if step.type == STATE_UPDATE and scope_of(step) == scope_of(own):
             old, new = (step_effect(state, effect)[0] for state in self._pair)
             self._pair = old, new
-            self._sources[own.number] = Source(own, old, new)
+            self._sources.add(Source(own, old, new))
 
     def _enclosing(self, number: int) -> Iterator[int]:
         parent = self._run.by_number[number].parent
@@ -145,21 +158,26 @@ class _Trace:
             yield parent
             number, parent = parent, self._run.by_number[parent].parent
 
-    def _note(self, step: RecordedStep) -> None:
+    def _note(self, step: RecordedStep, given: Sequence[Leaf]) -> None:
         """What later steps are compared with."""
         if step.type == LLM_CALL:
             gave = viewed(step.payload.output, step.payload.output_exact)
             self._replies[step.agent].append((step, list(calls(gave))))
-        elif step.type == TOOL_CALL and (asked := self._call_of(step)) is not None:
-            self._asked[step.number] = asked[1].id
-        seen = self._seen[_kind(step)]
-        for text, count in Counter(leaf.text for leaf in leaves(_given(step))).items():
-            seen.most[text] = max(seen.most[text], count)
+        most = self._seen[_kind(step)].most
+        self._said.add(
+            step.number, (leaf.text for leaf in given if leaf.text not in most), step.payload.output or ""
+        )
+        for text, count in Counter(leaf.text for leaf in given).items():
+            if count > most[text]:
+                most[text] = count
+
+    def _id_of(self, step: RecordedStep) -> str | None:
+        return self._calls[step.number][1].id if step.number in self._calls else None
 
     def _lost(self, step: RecordedStep) -> None:
         """Nobody knows what the step would give; steps that enclose it, neither."""
         gave = _given(step) if _is_patch(step) else viewed(step.payload.output, step.payload.output_exact)
-        self._sources[step.number] = Source(step, gave, MISSING, self._asked.get(step.number))
+        self._sources.add(Source(step, gave, MISSING, self._id_of(step)))
         self._open += [number for number in self._enclosing(step.number) if number not in self._open]
 
     def _close(self, here: RecordedStep | None) -> None:
@@ -169,7 +187,7 @@ class _Trace:
             if here is not None and (not ended_before(step, here) or self._is_inside(here, number)):
                 continue
             self._open.remove(number)
-            if number not in self._sources and self._is_unsettled(step):
+            if self._sources.get(number) is None and self._is_unsettled(step):
                 self._unsettled.add(number)
                 self._lost(step)
 
@@ -180,34 +198,34 @@ class _Trace:
         if any(self._is_inside(self._run.by_number[number], step.number) for number in self._stale):
             return True
         inner = [other for other in self._run.steps if self._is_inside(other, step.number)]
-        return self._is_told_in(viewed(step.payload.output, step.payload.output_exact), inner)
+        return self._is_told_in(viewed(step.payload.output, step.payload.output_exact), step.agent, inner)
 
-    def _depends(self, step: RecordedStep) -> Stale | None:
+    def _depends(self, step: RecordedStep, given: Sequence[Leaf]) -> Stale | None:
         if step.type == TOOL_CALL and (found := self._asked_for(step)) is not None:
             return found
-        sources = [source for source in self._sources.values() if self._reaches(source, step)]
-        if not sources:
-            return None
         seen = self._seen[_kind(step)]
-        given = list(leaves(_given(step)))
-        first: Stale | None = None
-        for leaf in given:
-            if (former := seen.stale.get(leaf.kind)) is not None and first is None:
-                first = Stale(step.number, path_text(leaf.path), former.source, former.part, former.how)
-        ended = [other for other in self._run.steps if ended_before(other, step)]
+        carried = ((leaf, seen.stale[leaf.kind]) for leaf in given if leaf.kind in seen.stale)
+        first = next(
+            (replace(old, number=step.number, path=path_text(leaf.path)) for leaf, old in carried), None
+        )
         new = list(_new(given, seen.most))
         copies = Counter(leaf.text for leaf in new)
+        ended = cache(lambda: [other for other in self._run.steps if ended_before(other, step)])
         for leaf in new:
-            place = Place(leaf, copies[leaf.text], ended, frozenset(self._stale))
-            for source in islice(reversed(sources), None if first is None else RECENT):
-                if (part := source.in_leaf(place)) is not None:
-                    found = Stale(
-                        step.number, path_text(leaf.path), source.number, path_text(part), source.how
-                    )
-                    seen.stale[leaf.kind] = found
-                    first = first or found
-                    break
+            place = Place(leaf, step.agent, copies[leaf.text], ended, self._stale, self._ids, self._said)
+            sources = (source for source in self._sources.that_may_be_in(leaf) if self._reaches(source, step))
+            found = self._found(step, place, islice(sources, None if first is None else RECENT))
+            if found is not None:
+                seen.stale[leaf.kind] = found
+                first = first or found
         return first
+
+    def _found(self, step: RecordedStep, place: Place, sources: Iterator[Source]) -> Stale | None:
+        for source in sources:
+            if (part := source.in_leaf(place)) is not None:
+                path = path_text(place.leaf.path)
+                return Stale(step.number, path, source.number, path_text(part), source.how)
+        return None
 
     def _reaches(self, source: Source, step: RecordedStep) -> bool:
         """Whether the one had ended when the other began, and does not enclose it."""
@@ -217,21 +235,25 @@ class _Trace:
 
     def _asked_for(self, step: RecordedStep) -> Stale | None:
         """Where a reply asked for this tool call, and would not now."""
-        asked = self._call_of(step)
-        if asked is None or (source := self._sources.get(asked[0].number)) is None:
+        asked = self._calls.get(step.number)
+        if asked is None or (source := self._sources.get(asked[0])) is None:
             return None
         if source.new is not MISSING and any(_is_call(call, step) for call in calls(source.new)):
             return None
         return Stale(step.number, "$", source.number, path_text(asked[1].path), How.CALL)
 
-    def _call_of(self, step: RecordedStep) -> tuple[RecordedStep, Call] | None:
-        """The newest reply before a tool call that asks for just this one, and the call in it."""
+    def _call_of(self, step: RecordedStep) -> tuple[int, Call] | None:
+        """The newest reply before a tool call that asks for just this one, and the call in it.
+
+        Of several calls that are alike the first that no earlier step is the result of.
+        """
         for reply, asked in reversed(self._replies[step.agent]):
             if not ended_before(reply, step):
                 continue
-            for call in asked:
-                if _is_call(call, step):
-                    return reply, call
+            alike = [call for call in asked if _is_call(call, step)]
+            free = [call for call in alike if (reply.number, call.path) not in self._taken]
+            if alike:
+                return reply.number, (free or alike)[0]
         return None
 
 
@@ -257,7 +279,7 @@ def _given(step: RecordedStep) -> object:
     return {PATCH: [{"to": op.get("to")} if isinstance(op, dict) and "set" in op else None for op in ops]}
 
 
-def _new(given: list[Leaf], most: Counter[str]) -> Iterator[Leaf]:
+def _new(given: Sequence[Leaf], most: Counter[str]) -> Iterator[Leaf]:
     """The leaves that are more than there ever were of their text; the last ones, since prompts grow at the end."""
     counts = Counter(leaf.text for leaf in given)
     skip = Counter({text: most[text] for text, count in counts.items() if count > most[text]})

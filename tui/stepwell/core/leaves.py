@@ -11,6 +11,20 @@ _OWNERS = ("tool_call_id", "tool_use_id", "call_id")
 _ARGUMENTS = ("arguments", "args", "input")
 _RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
 TOOL, ASSISTANT = "tool", "assistant"
+_MESSAGE = frozenset(("content", "tool_calls", "parts"))
+_KINDS = frozenset(
+    (
+        "text",
+        "input_text",
+        "output_text",
+        "message",
+        "function",
+        "function_call",
+        "tool_use",
+        "reasoning",
+        *_RESULTS,
+    )
+)
 _ROLES = {"function": TOOL, "model": ASSISTANT, "ai": ASSISTANT}
 
 
@@ -22,6 +36,11 @@ class Leaf(NamedTuple):
     text: str
     role: str | None = None
     owner: str | None = None
+
+    @property
+    def name(self) -> str | None:
+        """What it stands under."""
+        return next((part for part in reversed(self.path) if isinstance(part, str)), None)
 
     @property
     def kind(self) -> tuple[object, ...]:
@@ -41,18 +60,29 @@ class Call(NamedTuple):
 def leaves(
     value: object, path: Path = (), role: str | None = None, owner: str | None = None
 ) -> Iterator[Leaf]:
-    """Those of a value in order. Nothing is said of true, false and null, which tell nobody where they come from."""
+    """Those of a value in order.
+
+    But for true, false and null, and for what only says how a message is built: they tell nobody where they come from.
+    """
     if isinstance(value, str):
         yield Leaf(path, value, role, owner)
     elif isinstance(value, dict):
         role, owner = _role(value, role), _word(value, _OWNERS) or owner
         for key, item in value.items():
-            yield from leaves(item, (*path, str(key)), role, owner)
+            if not _is_structure(key, item, value):
+                yield from leaves(item, (*path, str(key)), role, owner)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from leaves(item, (*path, index), role, owner)
     elif value is not None and not isinstance(value, bool):
         yield Leaf(path, str(value), role, owner)
+
+
+def _is_structure(key: object, item: object, value: Mapping[str, object]) -> bool:
+    """Whether this is the role of a message, or the kind of one of its parts."""
+    return (key == "role" and not _MESSAGE.isdisjoint(value)) or (
+        key == "type" and isinstance(item, str) and item in _KINDS
+    )
 
 
 def _role(value: Mapping[str, object], role: str | None) -> str | None:
