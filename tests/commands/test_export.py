@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -28,6 +29,7 @@ from stepwell.replay.recorded import load
 from stepwell.rerun.files import ANEW
 from stepwell.rerun.replaying import play
 from stepwell.store.connect import resolve
+from tests.commands.cases import FAILED, WELL, fill
 from tests.conftest import create_database, drop_database
 from tests.rerun import shop
 from tests.rerun.agents import AGENTS
@@ -227,8 +229,8 @@ async def _wait(result: Any) -> None:
 
 
 def test_what_a_move_needs_is_imported_too(recorded: RecordedRun, schema_dsn: str, other_dsn: str) -> None:
-    assert main(["export", "@last", "run.json"]) == 0
-    assert main(["import", "--dsn", other_dsn, "run.json"]) == 0
+    assert main(["export", "@last", "run.json.gz"]) == 0
+    assert main(["import", "--dsn", other_dsn, "run.json.gz"]) == 0
     runs = "SELECT name, status, tags, steps, finished, agents, source, seed, started_at, finished_at FROM agent_runs"
     steps = (
         "SELECT step_number, input, output, seed, finished_order, finished_before, started_before, lane, started_at,"
@@ -238,6 +240,38 @@ def test_what_a_move_needs_is_imported_too(recorded: RecordedRun, schema_dsn: st
         with psycopg.connect(schema_dsn) as one, psycopg.connect(other_dsn) as other:
             assert one.execute(question).fetchall() == other.execute(question).fetchall()
     assert len(recorded.steps) == 4
+
+
+@pytest.mark.parametrize("run_id", [FAILED, WELL])
+def test_a_run_of_other_hands_keeps_what_it_has_and_gets_no_more(
+    run_id: UUID, schema_dsn: str, other_dsn: str
+) -> None:
+    fill(schema_dsn)
+    assert main(["export", str(run_id), "run.json"]) == 0
+    assert "\x1b" not in Path("run.json").read_text()
+    assert main(["import", "--dsn", other_dsn, "run.json"]) == 0
+    assert cassette.pack(load(resolve(other_dsn), str(run_id))) == Path("run.json").read_bytes()
+
+
+def test_a_file_that_a_database_does_not_take_is_refused_in_one_line(
+    recorded: RecordedRun, other_dsn: str, capsys: Capture
+) -> None:
+    assert main(["export", "@last", "run.json"]) == 0
+    text = Path("run.json").read_text()
+    for old, new in (
+        ('"number": 2', '"number": 1'),
+        ('"lane": 0', '"lane": 99999999999'),
+        ("lamp", "\\u0000"),
+    ):
+        assert old in text
+        Path("run.json").write_text(text.replace(old, new))
+        capsys.readouterr()
+        assert main(["import", "--dsn", other_dsn, "run.json"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("stepwell: run.json: ")
+    assert len(recorded.steps) == 4
+    with psycopg.connect(other_dsn) as connection:
+        assert connection.execute("SELECT count(*) FROM agent_runs").fetchone() == (0,)
 
 
 def test_laps_of_a_loop_are_told_in_an_imported_run(schema_dsn: str, other_dsn: str) -> None:
