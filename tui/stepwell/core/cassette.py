@@ -5,9 +5,9 @@
     steps                one object each, by their numbers: `input`, `output`, `error` and their exact halves as in
                          `agent_steps`. A long prompt is what is new in it, where it was stored so: `base` is then the
                          step that it is a difference to, and `keep`, `list` and `removed` say how (`core.deltas`)
-    times                when the run and each step began and finished. `order` is which step finished how manyeth,
-                         `before` how many had finished when it began and had begun when it finished; left out where
-                         each step began after the one before had finished
+    times                when the run and each step began and finished. `order` is its place among those that
+                         finished, how many had finished when it began, and how many had begun when it finished; left
+                         out where each step began after the one before had finished
     random, drawn        what a replay gives back of chance, by step: `begin` is before the first, `end` after the last
 
 What is different at each recording (`times`, `random`, `drawn`) stands at the end. A field that is left out is NULL.
