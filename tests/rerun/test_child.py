@@ -110,6 +110,7 @@ def test_a_hang_is_found_where_it_is_and_ended(project: Project, hasty: AgentPro
     assert hasty.replay(3).same
 
 
+@pytest.mark.long
 def test_an_agent_that_cannot_be_ended_politely_is_ended(project: Project, hasty: AgentProcess) -> None:
     project.act("import faulthandler; faulthandler.cancel_dump_traceback_later(); signal.pause()")
     report = hasty.replay()
@@ -117,6 +118,7 @@ def test_an_agent_that_cannot_be_ended_politely_is_ended(project: Project, hasty
     assert hasty.replay(3).same
 
 
+@pytest.mark.long
 def test_memory_is_bounded(project: Project) -> None:
     project.act("x = []\nwhile True:\n    x.append(bytearray(10_000_000))")
     with project.process(memory=1 << 30) as process:

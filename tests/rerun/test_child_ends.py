@@ -73,9 +73,14 @@ def test_what_the_agent_has_forked_is_ended_with_it(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "act", ["signal.pause()", LEAVE_ONE + "while True: pass", "os.setpgid(0, 0); signal.pause()"]
+    "act",
+    [
+        LEAVE_ONE + "while True: pass",
+        pytest.param("signal.pause()", marks=pytest.mark.long),
+        pytest.param("os.setpgid(0, 0); signal.pause()", marks=pytest.mark.long),
+    ],
 )
-def test_closing_ends_what_is_under_way(project: Project, act: str) -> None:
+def test_what_is_under_way_ends_with_whoever_asked_however_that_ends(project: Project, act: str) -> None:
     project.act(WRITE_PIDS + act)
     script = (
         "import sys, threading, os, pathlib\n"
