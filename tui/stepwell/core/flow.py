@@ -99,6 +99,7 @@ class _Trace:
         self._ids: list[str | None] = []
         self._taken: set[tuple[int, Path]] = set()
         self._said = Said()
+        self._under_way: list[RecordedStep] = []
         self._open = list(self._enclosing(change.number))
         self._pair = change.old, change.new
 
@@ -109,6 +110,7 @@ class _Trace:
                 self._ids.append(asked[1].id)
                 self._taken.add((asked[0], asked[1].path))
             given = list(leaves(_given(step)))
+            self._hear(step)
             self._close(step)
             if step.number == self._change.number:
                 self._sources.add(Source(step, *self._pair, self._id_of(step)))
@@ -164,12 +166,18 @@ class _Trace:
             gave = viewed(step.payload.output, step.payload.output_exact)
             self._replies[step.agent].append((step, list(calls(gave))))
         most = self._seen[_kind(step)].most
-        self._said.add(
-            step.number, (leaf.text for leaf in given if leaf.text not in most), step.payload.output or ""
-        )
+        self._said.add(leaf.text for leaf in given if leaf.text not in most)
+        self._under_way.append(step)
         for text, count in Counter(leaf.text for leaf in given).items():
             if count > most[text]:
                 most[text] = count
+
+    def _hear(self, here: RecordedStep) -> None:
+        """What has ended by now is known."""
+        ended = [step for step in self._under_way if ended_before(step, here)]
+        self._said.add(step.payload.output or "" for step in ended)
+        self._under_way = [step for step in self._under_way if step not in ended]
+        self._said.begin(here.number)
 
     def _id_of(self, step: RecordedStep) -> str | None:
         return self._calls[step.number][1].id if step.number in self._calls else None

@@ -62,10 +62,13 @@ class Said:
         self._starts: dict[int, int] = {}
         self._joined = ""
 
-    def add(self, number: int, given: Iterable[str], gave: str) -> None:
-        """What is new in what step `number` was given, and what it gave. To be called in the order of the steps."""
+    def begin(self, number: int) -> None:
+        """What was added before is known before step `number`."""
         self._starts[number] = self._length
-        text = "\n".join([*given, gave, ""])
+
+    def add(self, texts: Iterable[str]) -> None:
+        """What a step was given that was new, or gave."""
+        text = "\n".join([*texts, ""])
         self._texts.append(text)
         self._length += len(text)
 
