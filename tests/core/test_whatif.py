@@ -2,92 +2,21 @@
 
 import copy
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from decimal import Decimal
+from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openai.types.chat import ChatCompletion
 
-from stepwell.core.codec import decode, encode, parse
-from stepwell.core.edits import edit, read, written
+from stepwell.core.codec import encode
 from stepwell.core.leaves import calls
-from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.sources import How
-from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL, Payload, RunHead
+from stepwell.core.steps import STATE_UPDATE
 from stepwell.core.whatif import WhatIf, editable, what_if
 from stepwell.core.world import MISSING, Moment
-from stepwell.errors import NotFoundError, UsageError
-
-ROWS = [
-    {"id": 8841, "item": "a lamp for the desk", "status": "paid"},
-    {"id": 8842, "item": "a chair of oak wood", "status": "open"},
-]
-
-
-@dataclass
-class Story:
-    """A run that is told step by step."""
-
-    steps: list[RecordedStep] = field(default_factory=list)
-    finished: int = 0
-
-    def add(
-        self,
-        type_: str,
-        asked: object,
-        gave: object,
-        name: str | None = None,
-        *,
-        agent: str | None = None,
-        parent: int | None = None,
-    ) -> int:
-        number = len(self.steps) + 1
-        given, made = encode(asked), encode(gave)
-        payload = Payload(number, given.plain, made.plain, given.exact, made.exact)
-        before, self.finished = self.finished, self.finished + 1
-        self.steps.append(
-            RecordedStep(
-                number, type_, name, agent, parent, payload, finished_order=before + 1, finished_before=before
-            )
-        )
-        return number
-
-    def model(self, messages: Sequence[object], said: object, agent: str | None = None, **more: Any) -> int:
-        return self.add(LLM_CALL, {"model": "m", "messages": [*messages]}, said, "m", agent=agent, **more)
-
-    def tool(self, name: str, asked: object, gave: object, **more: Any) -> int:
-        return self.add(TOOL_CALL, asked, gave, name, **more)
-
-    def state(self, *ops: object, **more: Any) -> int:
-        return self.add(STATE_UPDATE, {"$patch": list(ops)}, [], **more)
-
-    def what_if(self, number: int, value: object, to: int | None = None) -> WhatIf:
-        return what_if(self.run, number, value, to=to)
-
-    @property
-    def run(self) -> RecordedRun:
-        head = RunHead(UUID(int=7), "ok", steps=len(self.steps))
-        return RecordedRun(head, tuple(self.steps))
-
-
-def asks(name: str, call_id: str = "c1", **arguments: object) -> dict[str, object]:
-    """A reply that asks for a tool call."""
-    call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-    return {"role": "assistant", "content": None, "tool_calls": [call]}
-
-
-def result(content: str, call_id: str = "c1") -> dict[str, object]:
-    return {"role": "tool", "tool_call_id": call_id, "content": content}
-
-
-def user(text: str) -> dict[str, object]:
-    return {"role": "user", "content": text}
+from stepwell.errors import NotFoundError
+from tests.core.stories import ROWS, Story, asks, result, user
 
 
 def stale(made: WhatIf) -> list[int]:
@@ -397,95 +326,6 @@ def test_a_what_if_sees_nothing_of_what_comes_after(number: int, to: int, conten
     assert limited.last == cut.last
     for step in range(number, max(number, to) + 1):
         assert limited.states(step) == cut.states(step) == whole.states(step)
-
-
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
-)
-
-
-@given(values)
-def test_what_is_shown_to_be_edited_is_read_back_as_it_was(value: object) -> None:
-    again = read(written(value))
-    assert encode(again) == encode(value)
-
-
-@pytest.mark.parametrize(
-    ("text", "where"),
-    [("", "line 1, column 1"), ("paid", "a text needs its quotes"), ('{\n  "a": 1,\n}', "line 3, column 1")],
-)
-def test_what_is_no_json_is_told_with_its_place(text: str, where: str) -> None:
-    with pytest.raises(UsageError, match=where):
-        read(text)
-
-
-def payload_of(value: object) -> Payload:
-    encoded = encode(value)
-    return Payload(1, None, encoded.plain, None, encoded.exact)
-
-
-def decoded(payload: Payload, value: object) -> tuple[object, list[str]]:
-    made = edit(payload, value)
-    exact = None if made.output_exact is None else parse(made.output_exact)
-    return decode(parse(made.output), exact), [path for path, _ in made.plain]
-
-
-@dataclass
-class Order:
-    """A type of the user's own."""
-
-    id: int
-    tags: tuple[str, ...]
-
-
-def test_an_edit_inside_of_an_object_leaves_it_one() -> None:
-    was = {
-        "order": Order(1, ("a", "b")),
-        "at": datetime(2026, 3, 1, tzinfo=UTC),
-        "sum": Decimal("1.10"),
-        "raw": b"x",
-    }
-    shown = {
-        "order": {"id": 2, "tags": ["a", "c"]},
-        "at": "2026-03-02T00:00:00+00:00",
-        "sum": "2.20",
-        "raw": "b'x'",
-    }
-    at = datetime(2026, 3, 2, tzinfo=UTC)
-    now = {"order": Order(2, ("a", "c")), "at": at, "sum": Decimal("2.20"), "raw": b"x"}
-    assert decoded(payload_of(was), shown) == (now, [])
-
-
-def test_what_is_no_such_object_any_more_is_plain_data_and_that_is_told() -> None:
-    payload = payload_of({"order": Order(1, ()), "kind": How.CALL})
-    shown = {"order": {"id": 2}, "kind": "reply"}
-    assert decoded(payload, shown) == (shown, ["$.order", "$.kind"])
-
-
-def test_a_reply_of_a_client_stays_one_with_another_text_in_it() -> None:
-    completion = ChatCompletion.model_validate(
-        {
-            "id": "c", "created": 1, "model": "m", "object": "chat.completion",
-            "choices": [
-                {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "refund it"}}
-            ],
-        }
-    )  # fmt: skip
-    payload = payload_of(completion)
-    shown: Any = editable(RecordedRun(RunHead(UUID(int=1), "ok"), (step_of(payload),)), 1)
-    shown["choices"][0]["message"]["content"] = "keep it"
-    shown["choices"].append(copy.deepcopy(shown["choices"][0]))
-    made, plain = decoded(payload, shown)
-    assert isinstance(made, ChatCompletion)
-    assert [type(choice).__name__ for choice in made.choices] == ["Choice", "Choice"]
-    assert made.choices[1].message.content == "keep it"
-    assert plain == []
-
-
-def step_of(payload: Payload) -> RecordedStep:
-    return RecordedStep(1, LLM_CALL, "m", None, None, payload)
 
 
 def test_calls_are_found_in_the_shapes_of_several_clients() -> None:
