@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
@@ -15,6 +16,8 @@ from stepwell.app.geometry import Pane
 from stepwell.app.memory import Memory
 from stepwell.app.messages import Moved
 from stepwell.app.mover import Mover
+from stepwell.app.rerun import Agent
+from stepwell.app.runner import Runner
 from stepwell.app.screens.debugger import DebuggerScreen, Start
 from stepwell.app.screens.runs import RunsScreen
 from stepwell.app.view import View
@@ -144,7 +147,14 @@ class DebuggerApp(StepwellApp):
     CSS_PATH = str(Path(stepwell.app.__file__).with_name("app.tcss"))
 
     def __init__(
-        self, dsn: str, run: UUID, step: int | None = None, mover: Mover | None = None, path: str = ""
+        self,
+        dsn: str,
+        run: UUID,
+        step: int | None = None,
+        mover: Mover | None = None,
+        path: str = "",
+        agent: Agent | None = None,
+        runner: Runner | None = None,
     ) -> None:
         target = resolve(dsn)
         address = parse_address((str(run) if step is None else f"{run}:{step}") + (path and f":{path}"))
@@ -153,11 +163,13 @@ class DebuggerApp(StepwellApp):
             start = Start(runs.find(str(run)), address)
         finally:
             runs.close()
-        super().__init__(target, Memory(paths().state), start)
-        self._mover = mover
+        super().__init__(target, Memory(paths().state), start, agent)
+        self._mover, self._runner = mover, runner
 
     def debugger(self, start: Start) -> DebuggerScreen:
         mover, self._mover = self._mover, None
+        runner, self._runner = self._runner, None
+        start = replace(start, agent=self.agent, runner=runner)
         return DebuggerScreen(self.target, start, self.memory, mover)
 
 
@@ -172,12 +184,14 @@ def debug(
     opened: bool = True,
     listed: bool = False,
     path: str = "",
+    agent: Agent | None = None,
 ) -> DebuggerApp:
     """Open a run in an app without a terminal and do something with it; the app, which has ended.
 
     `opened`: wait until the run is there. `listed`: open it from the list of runs. `path`: of the address.
+    `agent`: whose code is replayed as well.
     """
-    app = DebuggerApp(dsn, run, step, mover, path)
+    app = DebuggerApp(dsn, run, step, mover, path, agent)
     start = app.start
     if listed:
         app.start = None

@@ -90,7 +90,13 @@ def test_ways_of_showing_are_switched() -> None:
 
 @pytest.mark.parametrize(
     ("text", "action"),
-    [("follow", "follow"), ("runs", "close('run')"), ("help", "help('Commands')"), ("quit", "app.quit")],
+    [
+        ("follow", "follow"),
+        ("save", "save"),
+        ("runs", "close('run')"),
+        ("help", "help('Commands')"),
+        ("quit", "close('app')"),
+    ],
 )
 def test_the_rest_is_an_action(text: str, action: str) -> None:
     """By the name that a binding would use."""

@@ -102,6 +102,12 @@ CASES = {
     "diff": Case(6, shows(Pane.INPUT, "against prompt 4")),
     "raw": Case(5, shows(Pane.OUTPUT, "as stored")),
     "tables": Case(5, shows(Pane.TABLES, "[TABLES]")),
+    "divergence": Case(5, says("no agent's code: stepwell RUN --agent package.module:callable")),
+    "printed": Case(5, says("no agent's code: stepwell RUN --agent package.module:callable")),
+    "edit": Case(5, shows(Pane.OUTPUT, "edited as JSON")),
+    "edit-outside": Case(5, says("no editor here: this terminal cannot be handed over")),
+    "undo-edit": Case(5, says("nothing is edited: e edits what this step gave")),
+    "save": Case(5, says("nothing is edited: e edits what this step gave")),
     "browse": Case(5, lambda debugger: "tables at 7f3a:5 after" in debugger.text),
     "sql": Case(5, lambda debugger: "SQL at 7f3a:5 after" in debugger.text),
     "whole": Case(6, lambda debugger: debugger.view.whole and "earlier" not in debugger.pane(Pane.INPUT)),
@@ -132,6 +138,7 @@ def test_each_key_does_what_it_says(id_: str, recorded_dsn: str, monkeypatch: py
     """Each of the keys of a binding, from the same start; without a terminal, some change nothing."""
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("PAGER", "cat")
+    monkeypatch.setenv("EDITOR", "true")
     for name in ("TMUX", "STY"):
         monkeypatch.delenv(name, raising=False)
     case = CASES[id_]

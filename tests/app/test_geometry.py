@@ -10,8 +10,8 @@ from stepwell.app.geometry import NARROW, Geometry, Pane, divide, places
 def at(
     width: int, height: int, *, lanes: int = 1, pane: Pane = Pane.OUTPUT, zoomed: bool = False
 ) -> Geometry:
-    tables = pane is Pane.TABLES
-    return divide(width, height, lanes=lanes, pane=pane, zoomed=zoomed, state=True, tables=tables)
+    instead = pane if pane in (Pane.TABLES, Pane.AGENT) else None
+    return divide(width, height, lanes=lanes, pane=pane, zoomed=zoomed, state=True, instead=instead)
 
 
 def test_eighty_by_twenty_four_is_as_drawn() -> None:
@@ -36,7 +36,7 @@ def test_every_row_and_column_is_given_away_once(pane: Pane, zoomed: bool) -> No
         found = at(width, height, lanes=lanes, pane=pane, zoomed=zoomed)
         rows = found.title + found.strip + found.body + found.status + found.keys
         assert rows == height, (width, height)
-        beside = found.input + found.output + found.state + found.tables
+        beside = found.input + found.output + found.state + found.tables + found.agent
         assert beside == found.body or (beside == 0 and found.timeline_width == width)
         assert 0 <= found.timeline_width <= width
 
@@ -90,6 +90,7 @@ def test_one_pane_has_all_the_room(width: int, zoomed: bool, pane: Pane) -> None
         Pane.OUTPUT: found.output,
         Pane.STATE: found.state,
         Pane.TABLES: found.tables,
+        Pane.AGENT: found.agent,
     }
     assert sizes.pop(pane) == found.body
     if pane is not Pane.TIMELINE:

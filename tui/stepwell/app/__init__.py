@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from stepwell.errors import UsageError
 
 if TYPE_CHECKING:
+    from stepwell.app.rerun import Agent
     from stepwell.store.connect import Target
 
 
-def open_app(target: "Target", address: str | None = None) -> int:
+def open_app(target: "Target", address: str | None = None, agent: "Agent | None" = None) -> int:
     """Run the app on the list of runs, or on the run that `address` names; the exit status.
+
+    With `agent`, its code is replayed to each step that one comes to.
 
     Raises UsageError where there is no terminal to run in, and whatever keeps the database or the run from
     being read, before the terminal is touched.
@@ -24,4 +27,4 @@ def open_app(target: "Target", address: str | None = None) -> int:
         raise UsageError(f"{why}; set TERM, or use stepwell runs, steps, show, replay")
     from stepwell.app.start import run_app
 
-    return run_app(target, address)
+    return run_app(target, address, agent)

@@ -11,6 +11,10 @@ from stepwell.core.moves import Move
 from stepwell.core.steps import LLM_CALL
 from stepwell.core.timeline import Timeline
 
+INSTEAD = {"tables": Pane.TABLES, "printed": Pane.AGENT}
+"""What switches a pane on in place of STATE."""
+NO_AGENT = "no agent's code: stepwell RUN --agent package.module:callable"
+
 
 def answer(timeline: Timeline, given: Answer) -> Move:
     """Set or go to a bookmark, undo a jump, set or clear a breakpoint."""
@@ -77,7 +81,13 @@ def toggle(view: View, what: str) -> View:
             pane = Pane.OUTPUT if view.pane is Pane.TABLES else view.pane
             return replace(view, tables=False, changes_of=None, pane=pane)
         case "tables":
-            return replace(view, tables=True, reading=False, pane=Pane.TABLES)
+            return replace(view, tables=True, printed=False, reading=False, pane=Pane.TABLES)
+        case "printed" if view.agent is None:
+            return replace(view, message=NO_AGENT)
+        case "printed" if view.printed:
+            return replace(view, printed=False, pane=Pane.OUTPUT if view.pane is Pane.AGENT else view.pane)
+        case "printed":
+            return replace(view, printed=True, tables=False, changes_of=None, pane=Pane.AGENT)
         case "diff" | "whole" if view.timeline.current is None or view.timeline.current.type != LLM_CALL:
             return replace(view, message="not a prompt: d and M are for model calls")
         case "diff":
@@ -86,6 +96,8 @@ def toggle(view: View, what: str) -> View:
             return replace(view, whole=not view.whole, raw=view.raw - {Pane.INPUT}, pane=Pane.INPUT)
         case "raw" if view.pane is Pane.TIMELINE:
             return replace(view, message="choose a pane first: Tab")
+        case "raw" if view.pane is Pane.AGENT:
+            return replace(view, message="it is shown as it was printed")
         case "raw" if view.pane is Pane.TABLES:
             return replace(view, message="its values are as Postgres writes them; z shows more of them")
         case _:

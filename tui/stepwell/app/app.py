@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import threading
+from dataclasses import replace
 from typing import ClassVar
 
 from textual import events, on
@@ -16,6 +17,7 @@ from stepwell.app.driver import TerminalDriver
 from stepwell.app.keyboard import Keyboard
 from stepwell.app.memory import Memory
 from stepwell.app.messages import Failed, OpenAddress
+from stepwell.app.rerun import Agent
 from stepwell.app.screens.browser import BrowserScreen
 from stepwell.app.screens.debugger import DebuggerScreen, Start
 from stepwell.app.screens.runs import RunsScreen
@@ -49,11 +51,15 @@ class StepwellApp(App[int], inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [keys.SUSPEND]
 
-    def __init__(self, target: Target, memory: Memory, start: Start | None = None) -> None:
+    def __init__(
+        self, target: Target, memory: Memory, start: Start | None = None, agent: Agent | None = None
+    ) -> None:
         super().__init__(driver_class=TerminalDriver, ansi_color=True)
         self.animation_level = "none"
         self.target = target
         self.start = start
+        self.agent = agent
+        """Whose code each run that is opened is replayed with."""
         self.memory = memory
         self.keyboard = Keyboard(self, super().on_event, self._key_done, self._early)
         self.last_words: str | None = None
@@ -69,7 +75,7 @@ class StepwellApp(App[int], inherit_bindings=False):
 
     def debugger(self, start: Start) -> DebuggerScreen:
         """The screen that opens a run."""
-        return DebuggerScreen(self.target, start, self.memory)
+        return DebuggerScreen(self.target, replace(start, agent=self.agent), self.memory)
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:

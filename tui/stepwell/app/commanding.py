@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from stepwell.app.answers import toggle, toggle_breakpoint
-from stepwell.app.commandline import Break, Command, Delete, FoldAll, Goto, Look, Toggle, parse_command
+from stepwell.app.commandline import Break, Command, Delete, FoldAll, Goto, Leave, Look, Toggle, parse_command
 from stepwell.app.messages import OpenAddress
 from stepwell.app.moving import fold_all
 from stepwell.app.view import View
@@ -14,7 +14,7 @@ from stepwell.core.moves import Move
 from stepwell.core.timeline import Timeline
 from stepwell.errors import UsageError
 
-_LEAVE = {"runs": "close('run')", "help": "help('Commands')", "quit": "app.quit"}
+_LEAVE = {"runs": "close('run')", "help": "help('Commands')", "quit": "close('app')", "save": "save"}
 
 
 def run_command(view: View, text: str) -> Move | View | OpenAddress | str:
@@ -47,8 +47,17 @@ def _run(view: View, command: Command, text: str) -> Move | View | OpenAddress |
             return "follow"
         case Toggle(what):
             return toggle(view, what)
+        case Leave("parent"):
+            return _to_parent(timeline)
         case _:
             return _LEAVE[command.to]
+
+
+def _to_parent(timeline: Timeline) -> Move | OpenAddress:
+    run = timeline.run
+    if run.parent is None:
+        return Move(timeline, "this run is no branch of another one")
+    return OpenAddress(f"{run.parent}:{run.forked_at}")
 
 
 def _no_steps(timeline: Timeline) -> Move:

@@ -25,6 +25,8 @@ COMMANDS = {
     "whole": "all messages of the prompt",
     "fold": "every loop and every parent",
     "unfold": "all of them",
+    "save": "the what-if as a branch, a run of its own",
+    "parent": "of a branch: the run that it leaves, where it does",
     "runs": "back to the list of runs",
     "help": "all keys",
     "quit": "leave Stepwell",
@@ -79,7 +81,7 @@ class Toggle:
 class Leave:
     """This screen, for another one or for good."""
 
-    to: Literal["runs", "help", "quit"]
+    to: Literal["save", "parent", "runs", "help", "quit"]
 
 
 Command = Goto | Break | Delete | Look | FoldAll | Toggle | Leave
@@ -121,6 +123,6 @@ def _command(name: str, argument: str) -> Command:
             return FoldAll(name == "fold")
         case "follow" | "diff" | "raw" | "whole":
             return Toggle(name)
-        case "runs" | "help" | "quit":
+        case "save" | "parent" | "runs" | "help" | "quit":
             return Leave(name)
     raise AssertionError(name)

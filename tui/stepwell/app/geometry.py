@@ -13,10 +13,11 @@ class Pane(StrEnum):
     OUTPUT = "output"
     STATE = "state"
     TABLES = "tables"
-    """In place of STATE, or of OUTPUT where there is no room for STATE."""
+    AGENT = "agent"
+    """These two in place of STATE, or of OUTPUT where there is no room for STATE."""
 
 
-PANES = (Pane.INPUT, Pane.OUTPUT, Pane.STATE, Pane.TABLES)
+PANES = (Pane.INPUT, Pane.OUTPUT, Pane.STATE, Pane.TABLES, Pane.AGENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Geometry:
     output: int
     state: int
     tables: int
+    agent: int
     status: int
     keys: int
     durations: bool
@@ -48,11 +50,19 @@ class Geometry:
 
 
 def divide(
-    width: int, height: int, *, lanes: int, pane: Pane, zoomed: bool, state: bool, tables: bool = False
+    width: int,
+    height: int,
+    *,
+    lanes: int,
+    pane: Pane,
+    zoomed: bool,
+    state: bool,
+    instead: Pane | None = None,
 ) -> Geometry:
     """Divide `width` × `height` cells.
 
-    `lanes`: rows of the strip wanted; `state`: there is a state to show; `tables`: what changed in tables is wanted.
+    `lanes`: rows of the strip wanted; `state`: there is a state to show; `instead`: TABLES or AGENT, if
+    that is wanted.
     """
     title = int(height >= 11)
     keys = int(height >= 14)
@@ -60,7 +70,7 @@ def divide(
     body = max(1, height - title - strip - keys - 1)
     single = zoomed or width < NARROW
     beside = 0 if single and pane is not Pane.TIMELINE else width if single else _timeline_width(width)
-    rows = _panes(body, state and body >= 14, tables)
+    rows = _panes(body, state and body >= 14, instead)
     if single:
         rows = {p: body if pane is p else 0 for p in PANES}
     return Geometry(
@@ -73,6 +83,7 @@ def divide(
         output=rows[Pane.OUTPUT],
         state=rows[Pane.STATE],
         tables=rows[Pane.TABLES],
+        agent=rows[Pane.AGENT],
         status=1,
         keys=keys,
         durations=beside >= 30,
@@ -105,12 +116,16 @@ def _timeline_width(width: int) -> int:
     return min(60, 30 + (width - 80) // 4)
 
 
-def _panes(body: int, state: bool, tables: bool) -> dict[Pane, int]:
+def _panes(body: int, state: bool, instead: Pane | None) -> dict[Pane, int]:
     lowest = max(4, body // 4) if state else 0
     rest = body - lowest
     input_rows = rest * 7 // 15 if rest >= 4 else rest // 2
-    rows = {Pane.INPUT: input_rows, Pane.OUTPUT: rest - input_rows, Pane.STATE: lowest, Pane.TABLES: 0}
-    if tables:
+    rows = dict.fromkeys(PANES, 0) | {
+        Pane.INPUT: input_rows,
+        Pane.OUTPUT: rest - input_rows,
+        Pane.STATE: lowest,
+    }
+    if instead is not None:
         replaced = Pane.STATE if state else Pane.OUTPUT
-        rows[replaced], rows[Pane.TABLES] = 0, rows[replaced]
+        rows[replaced], rows[instead] = 0, rows[replaced]
     return rows

@@ -91,8 +91,20 @@ DEBUGGER: list[Binding] = [
     key("d", "switch('diff')", "diff", "diff of prompts", "this prompt against the one before"),
     key("x", "switch('raw')", "raw", "raw value", "the chosen pane's value as it is stored"),
     key("t", "switch('tables')", "tables", "tables", "rows that this step changed"),
+    key("D", "divergence", "divergence", "divergence", "to where the agent's code parts; there both sides"),
+    key(
+        "o",
+        "switch('printed')",
+        "printed",
+        "agent's output",
+        "what its code printed, and notes on its replay",
+    ),
     key("T", "browse", "browse", "browse tables", "the watched tables as of this step, and their rows"),
     key("s", "sql", "sql", "SQL at this step", "a query in the replay transaction, as of this moment"),
+    key("e", "edit", "edit", "what if", "edit this step's output as JSON; Esc when done"),
+    key("E", "edit('outside')", "edit-outside", "what if, in $EDITOR", "the same in your own editor"),
+    key("u", "undo_edit", "undo-edit", "undo edit", "back to the output before"),
+    key("W", "save", "save", "save what-if", "as a branch, a run of its own"),
     key("M", "switch('whole')", "whole", "all messages", "of the prompt, not only the new ones"),
     key("F", "follow", "follow", "follow", "stay at the tail of a live run"),
     key("y", "copy('address')", "copy-address", "copy address", "RUN:STEP, as every command takes it"),
@@ -181,3 +193,25 @@ BROWSER: list[Binding] = [
 ]
 
 SQL: list[Binding] = [*SQL_EDITOR, *SQL_RESULT]
+
+DIVERGENCE: list[Binding] = [
+    key("n,j,down", "difference('next')", "sides-next", "next difference", "of the two sides"),
+    key("p,k,up", "difference('previous')", "sides-back", "previous difference", "of the two sides"),
+    key("space,pagedown", "scroll('page_down')", "sides-page-down", "page down", "both sides"),
+    key("pageup,backspace", "scroll('page_up')", "sides-page-up", "page up", "both sides"),
+    key("J", "scroll('line_down')", "sides-line-down", "line down", "both sides"),
+    key("K", "scroll('line_up')", "sides-line-up", "line up", "both sides"),
+    key("g,home", "scroll('top')", "sides-top", "first line", "of both sides"),
+    key("G,end", "scroll('bottom')", "sides-bottom", "last line", "of both sides"),
+    key("z", "layout", "sides-layout", "other layout", "beside each other, or one below the other"),
+    key("enter", "open", "sides-open", "to its step", "and back to the run"),
+    key("question_mark", "help", "sides-help", "keys", "all of them"),
+    key("q,D,escape,ctrl+c", "close", "sides-close", "back", "to the run"),
+]
+
+JSON_EDITOR: list[Binding] = [
+    key("escape,ctrl+d", "done", "json-done", "done", "see what would be otherwise"),
+    key("ctrl+o", "outside", "json-outside", "in $EDITOR", "what is typed so far, and back"),
+    key("ctrl+c", "give_up", "json-give-up", "as it was", "nothing is edited"),
+]
+"""While an output is edited, beside what every line editor has."""

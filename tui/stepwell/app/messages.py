@@ -1,6 +1,7 @@
 """The protocol of the app: what workers tell screens. Each message carries values, never a connection."""
 
 from collections.abc import Collection, Sequence
+from uuid import UUID
 
 from textual.message import Message
 
@@ -8,8 +9,10 @@ from stepwell.core.changed import ChangedSteps
 from stepwell.core.heads import Growth, Heads
 from stepwell.core.pages import Listing, Page, Start, Story
 from stepwell.core.past import Answer, StepChanges
+from stepwell.core.rerun import Report
 from stepwell.core.sight import Sight
 from stepwell.core.steps import RunHead
+from stepwell.core.whatif import WhatIf
 from stepwell.core.world import World
 from stepwell.errors import StatementError
 
@@ -28,12 +31,16 @@ class Opened(Message):
 
 
 class Moved(Message, bubble=False):
-    """A move was replayed and rolled back; `sight` is what the model saw of a tool call's output."""
+    """A move was replayed and rolled back; `sight` is what the model saw of a tool call's output.
 
-    def __init__(self, world: World, sight: Sight | None) -> None:
+    Of a run with another output of a step, the world is that of `what_if`.
+    """
+
+    def __init__(self, world: World, sight: Sight | None, what_if: WhatIf | None = None) -> None:
         super().__init__()
         self.world = world
         self.sight = sight
+        self.what_if = what_if
 
 
 class Changed(Message, bubble=False):
@@ -118,6 +125,46 @@ class Counted(Message):
         self.where = where
         self.caution = caution
         """A line about a role that may do more than look."""
+
+
+class Reran(Message, bubble=False):
+    """The agent's code was run to a step; or `error` says why it cannot be run."""
+
+    def __init__(self, asked: object, report: Report | None, milliseconds: float, error: str = "") -> None:
+        super().__init__()
+        self.asked = asked
+        """What it was asked with, to tell whether that is still wanted."""
+        self.report = report
+        self.milliseconds = milliseconds
+        self.error = error
+
+
+class Editable(Message, bubble=False):
+    """The output of step `number` as it is edited."""
+
+    def __init__(self, number: int, text: str, outside: bool) -> None:
+        super().__init__()
+        self.number = number
+        self.text = text
+        self.outside = outside
+        """Whether it is to be edited in `$EDITOR`."""
+
+
+class Supposed(Message, bubble=False):
+    """It is known what the run would be with another output; `what_if` is None for the output that it has."""
+
+    def __init__(self, what_if: WhatIf | None) -> None:
+        super().__init__()
+        self.what_if = what_if
+
+
+class Saved(Message, bubble=False):
+    """An edited run has become a branch of its own."""
+
+    def __init__(self, run_id: UUID, number: int) -> None:
+        super().__init__()
+        self.run_id = run_id
+        self.number = number
 
 
 class Failed(Message):

@@ -15,12 +15,14 @@ from stepwell.app.messages import Changed, Found, Grown, Moved, Opened, Resolved
 from stepwell.app.pane_text import is_stored_only, value_pieces
 from stepwell.app.panes.sight import sight_of
 from stepwell.app.present import dumps
+from stepwell.app.supposer import Supposer
 from stepwell.app.view import View
 from stepwell.core.address import Path, resolve_path
 from stepwell.core.heads import Heads
 from stepwell.core.liveness import GLANCE_SECONDS
 from stepwell.core.state import path_text
 from stepwell.core.steps import RunHead
+from stepwell.core.whatif import WhatIf
 from stepwell.core.world import Moment, World
 from stepwell.errors import StepwellError
 from stepwell.replay import Replayer
@@ -43,6 +45,9 @@ class Mover:
 
     def __init__(self, target: Target, run_id: UUID, clock: Callable[[], float] = time.perf_counter) -> None:
         self._replayer = Replayer(target, run_id, clock)
+        self.supposer = Supposer(target, run_id)
+        self.what_if: WhatIf | None = None
+        """What the worlds of moves are of."""
         self._run: RunHead | None = None
         self._steps = Heads.of(())
         self._cancelled = threading.Event()
@@ -73,9 +78,12 @@ class Mover:
 
     def move(self, number: int, moment: Moment, *, whole: bool = False) -> Moved:
         """`whole`: with payloads of any size."""
-        world = self._replayer.at(number, moment, whole=whole)
+        world, what_if = self._replayer.at(number, moment, whole=whole), self.what_if
         _ = world.payload.problem  # has a prompt that is stored as a difference put together here
-        return Moved(world, sight_of(world))
+        if what_if is None:
+            return Moved(world, sight_of(world))
+        sight = sight_of(world) if number != what_if.number else None  # no prompt has what is edited
+        return Moved(what_if.applied(world), sight, what_if)
 
     def changes(self, world: World) -> Changed:
         """What changed in watched tables during the step of a world, or why that cannot be read."""
@@ -121,6 +129,7 @@ class Mover:
         self._run = run
         growth = steps.grown(new, updated)
         self._steps = growth.heads
+        self.supposer.forget()
         return Grown(run, growth, len(new), frozenset(updated.numbers))
 
     def _news(self, steps: Heads) -> tuple[Heads, Heads]:
@@ -150,6 +159,8 @@ class Mover:
     def cancel(self) -> None:
         self._cancelled.set()
         self._replayer.cancel()
+        self.supposer.cancel()
 
     def close(self) -> None:
         self._replayer.close()
+        self.supposer.close()

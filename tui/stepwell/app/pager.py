@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from textual.app import App, SuspendNotSupported
@@ -66,6 +66,18 @@ def pipe(command: list[str], lines: Iterable[str], env: Mapping[str, str]) -> st
             process.stdin.close()
         status = process.wait(FOREVER)
     return f"{clean(command[0])} ended with status {status}" if status > 0 else ""
+
+
+@contextlib.contextmanager
+def attended() -> Iterator[Callable[["subprocess.Popen[bytes]"], int]]:
+    """While a program has the terminal; yields what waits for its end and returns its status."""
+    with _deaf_to_interrupts(), _HangUps() as hang_ups:
+
+        def wait(process: "subprocess.Popen[bytes]") -> int:
+            hang_ups.pass_on_to(process)
+            return process.wait(FOREVER)
+
+        yield wait
 
 
 @contextlib.contextmanager

@@ -37,6 +37,9 @@ def value_text(view: View, world: World) -> str:
             return dumps(world.states.get(world.step.agent))
         case Pane.INPUT:
             return _text(payload.input, payload.input_exact)
+        case Pane.AGENT:
+            report = None if view.agent is None else view.agent.report
+            return "" if report is None else report.output
         case Pane.TABLES:
             return "\n".join(plain_text(content(replace(view, zoomed=True), world, view.pane, WIDE).document))
         case _:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from stepwell.core.timeline import Timeline
 
 MOST_DIGITS = 7
-ASKED = ("break", "jump", "mark")
+ASKED = ("break", "jump", "mark", "leave", "quit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,8 @@ def _question(kind: str, timeline: Timeline) -> str:
     if kind == "jump":
         known = " ".join(f"{letter}@{number}" for letter, number in sorted(timeline.bookmarks.items()))
         return f"' undoes the last jump; bookmarks: {known or 'none, m sets one'}"
+    if kind in ("leave", "quit"):
+        return "the what-if is not saved. Throw it away? y yes  any other key stays, W saves it"
     step = timeline.current
     name = step.name if step and step.name else "no name here"
     return f"break: n {name}  t {step.type if step else 'type'}  e errors  l laps (3l: third)"

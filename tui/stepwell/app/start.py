@@ -13,6 +13,7 @@ from stepwell.app.memory import Memory
 from stepwell.app.mover import Mover
 from stepwell.app.present import clean
 from stepwell.app.present.text import in_as_many_cells
+from stepwell.app.rerun import Agent
 from stepwell.app.screens.replaying import Start
 from stepwell.core.address import parse_address
 from stepwell.replay.runs import Runs
@@ -20,9 +21,13 @@ from stepwell.settings import paths
 from stepwell.store.connect import Target
 
 
-def run_app(target: Target, address: str | None) -> int:
+def run_app(target: Target, address: str | None, agent: Agent | None = None) -> int:
     """Look at the database first, so that what is wrong is told on a terminal that still scrolls."""
-    app = StepwellApp(target, Memory(paths().state), _start(target, address))
+    if agent is not None:
+        from stepwell.app.runner import check  # of no use without one
+
+        check(agent)
+    app = StepwellApp(target, Memory(paths().state), _start(target, address), agent)
     app.on_terminal = True
     _spare_keys()
     with _written_by_cells(sys.__stderr__):

@@ -4,10 +4,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from stepwell.app.geometry import Pane
+from stepwell.app.rerun import Rerun
 from stepwell.core.past import StepChanges
 from stepwell.core.sight import Sight
 from stepwell.core.timeline import Timeline
+from stepwell.core.whatif import WhatIf
 from stepwell.core.world import Moment, World
+
+DIVERGED, EDITED, FORKED, STALE = "D", "E", "F", "e"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,14 @@ class View:
     """INPUT shows all messages of a prompt, not only what is new."""
     tables: bool = False
     """TABLES is shown: what a step changed in the database."""
+    printed: bool = False
+    """AGENT is shown: what the agent's code printed, and what is to be known of its replay."""
+    agent: Rerun | None = None
+    """None where no agent's code was given."""
+    what_if: WhatIf | None = None
+    """What the run would be with another output of one step, not saved yet."""
+    editing: bool = False
+    """OUTPUT is being edited."""
     changes: StepChanges | str | None = None
     """Of the step of `changes_of`; a text says why it could not be read."""
     changes_of: World | None = None
@@ -60,6 +72,11 @@ class View:
         return payload.input_unread if self.pane is Pane.INPUT else payload.output_unread
 
     @property
+    def instead(self) -> Pane | None:
+        """The pane that takes the place of STATE."""
+        return Pane.TABLES if self.tables else Pane.AGENT if self.printed else None
+
+    @property
     def lags(self) -> bool:
         """Whether what changed at the step that is shown has yet to be read."""
         world = self.world
@@ -75,3 +92,29 @@ class View:
             or world.number != timeline.steps.numbers[timeline.cursor]
             or world.moment is not timeline.moment
         )
+
+    def badge(self, number: int) -> str:
+        """The letters of a step: `D` the agent parts here, `E` edited, `e` stale, `F` the first own one of a branch."""
+        found = FORKED if self.timeline.run.forked_at == number else ""
+        if self.agent is not None and self.agent.step == number:
+            found += DIVERGED
+        if self.what_if is not None:
+            if number == self.what_if.number:
+                return EDITED + found
+            if number in self.what_if.by_number:
+                return STALE + found
+        return found
+
+    @property
+    def badges(self) -> dict[int, str]:
+        """The steps that the strip points out, and the letter of each: of the stale ones the first."""
+        run, found = self.timeline.run, {}
+        if run.forked_at is not None:
+            found[run.forked_at] = FORKED
+        if self.what_if is not None:
+            if self.what_if.stale_from is not None:
+                found[self.what_if.stale_from.number] = STALE
+            found[self.what_if.number] = EDITED
+        if self.agent is not None and self.agent.step is not None:
+            found[self.agent.step] = DIVERGED
+        return found

@@ -61,8 +61,13 @@ def _drawn(outline: Outline, what: object, width: int, marks: Callable[[], str])
 def _with_cursor(cells: str, cursor: int, steps: int) -> str:
     if not cells:
         return cells
-    at = ((cursor + 1) * len(cells) - 1) // steps
+    at = cell_of(cursor, len(cells), steps)
     return cells[:at] + CURSOR + cells[at + 1 :]
+
+
+def cell_of(index: int, cells: int, steps: int) -> int:
+    """The cell, of so many that stand for so many steps, in which step `index` is; all are counted from 0."""
+    return ((index + 1) * cells - 1) // steps
 
 
 def _cells(marks: str, width: int) -> Iterator[str]:

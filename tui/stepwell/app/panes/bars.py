@@ -6,12 +6,16 @@ from collections.abc import Iterator, Sequence
 from stepwell.app.answers import shows_diff
 from stepwell.app.present import Line, Role, Span, cells, clean, clock, count, fit
 from stepwell.app.view import View
+from stepwell.core.address import short_id
 from stepwell.core.steps import RunHead
+from stepwell.core.whatif import WhatIf
 from stepwell.core.world import Moment, World
 
 READ_ONLY = "READ ONLY"
 MESSAGE = 2
 """The rank in the status of what a move came to."""
+AGENT = 3
+"""That of what its code came to, where that is as recorded."""
 SHORTEST_NAME = 12
 """Cells that the name of a run has at least."""
 LONGEST_REASON = 36
@@ -25,11 +29,14 @@ def title_line(view: View, width: int) -> Line:
     """
     run = view.timeline.run
     role = Role.ERROR if run.status in ("failed", "died") else Role.HEADING
+    if view.what_if is not None:
+        return _what_if_line(view, view.what_if, width)
     rest = [
         Span(f" {view.short_id}  ", Role.HEADING),
-        Span(" ".join([run.status.upper(), *map(_shortened, _why(run, wide=width >= 110))]), role),
-        *_shape(view),
+        Span(" ".join([_status(run), *map(_shortened, _why(run, wide=width >= 110))]), role),
+        *_agent(view),
     ]
+    rest += _fitting_shape(view, rest, width)
     room = max(SHORTEST_NAME, width - sum(cells(span.text) for span in rest) - len(READ_ONLY) - 2)
     name = clean(run.name) if run.name else "run"
     spans = [Span(fit(name, room) if cells(name) > room else name, Role.HEADING), *rest]
@@ -38,8 +45,49 @@ def title_line(view: View, width: int) -> Line:
     return ends(spans, [Span(where if left + cells(where) + 2 <= width else READ_ONLY, Role.DIM)], width)
 
 
+def _status(run: RunHead) -> str:
+    """`FAILED`; of a branch also where it leaves which run: `BRANCH of 7f3a@5`, `OK of 7f3a@5`."""
+    if run.parent is None:
+        return run.status.upper()
+    word = "BRANCH" if run.status == "unknown" else run.status.upper()
+    return f"{word} of {short_id(run.parent)}@{run.forked_at}"
+
+
 def _shortened(words: str) -> str:
     return fit(words, LONGEST_REASON) if cells(words) > LONGEST_REASON else words
+
+
+def run_words(view: View) -> str:
+    """`refund-triage 7f3a`, for the title of another screen; not yet cleaned."""
+    return f"{view.timeline.run.name or 'run'} {view.short_id}"
+
+
+def _what_if_line(view: View, what_if: WhatIf, width: int) -> Line:
+    """Reversed as a whole: `WHAT-IF 7f3a@12 unsaved  refund-triage  stale from 14`"""
+    run, first = view.timeline.run, what_if.stale_from
+    text = f"WHAT-IF {view.short_id}@{what_if.number} unsaved"
+    if view.agent is not None:
+        text += f"  {view.agent.title(edited=True)}"
+    elif first is not None:
+        text += f"  stale from {first.number}"
+    text += f"  {clean(run.name) if run.name else 'run'} {run.status.upper()}"
+    where = f"{clean(view.where)} {READ_ONLY}"
+    right = where if cells(text) + cells(where) + 2 <= width else READ_ONLY
+    line = ends([Span(text)], [Span(right)], width)
+    return (Span("".join(span.text for span in line), Role.CURSOR),)
+
+
+def _agent(view: View) -> Iterator[Span]:
+    """Whether the agent's code does what was recorded."""
+    if view.agent is not None:
+        yield Span(f"  {view.agent.title()}", Role.HEADING if view.agent.is_well else Role.ERROR)
+
+
+def _fitting_shape(view: View, rest: Sequence[Span], width: int) -> list[Span]:
+    """Loops and agents, as long as what the agent's code did has room beside them."""
+    shape = list(_shape(view))
+    room = width - sum(cells(span.text) for span in (*rest, *shape)) - SHORTEST_NAME - len(READ_ONLY) - 2
+    return shape if view.agent is None or room >= 0 else []
 
 
 def _shape(view: View) -> Iterator[Span]:
@@ -87,7 +135,9 @@ def status_line(view: View, width: int) -> Line:
         parts.append((1, " ".join(filter(None, (live, new)))))
     if view.message:
         parts.append((MESSAGE, clean(view.message)))
-    world = view.world
+    world, agent = view.world, view.agent
+    if agent is not None and (words := clean(agent.words())) and not view.stale:
+        parts.append((AGENT if agent.is_well else MESSAGE, words))
     if view.busy and view.stale:
         parts.append((3, "replaying…"))
     elif world is not None and not view.stale:
@@ -163,6 +213,8 @@ def ends(left: list[Span], right: list[Span], width: int) -> Line:
     return (*left, Span(" " * (width - size)), *right)
 
 
+EDITING = (("Esc", "done"), ("Ctrl-O", "in $EDITOR"), ("Ctrl-C", "as it was"), ("Ctrl-_", "undo"))
+"""While an output is edited."""
 KEYS = (
     ("n/p", "step"), ("c/C", "continue"), ("b", "break"), ("t", "tables"), ("s", "SQL"), ("?", "keys"), ("q", "out"),
     (":", "goto"), ("/", "find"), ("Tab", "pane"), ("z", "zoom"), ("d", "diff"), ("T", "browse"),
@@ -173,9 +225,13 @@ KEYS = (
 
 def keys_of(view: View) -> Sequence[tuple[str, str]]:
     """Those that lead out of what is shown come first and say so."""
+    if view.editing:
+        return EDITING
+    own = [("D", "divergence")] if view.agent is not None and view.agent.diverged is not None else []
+    own += [("W", "save"), ("u", "undo")] if view.what_if is not None else []
     leading = {key for key, shown in (("d", shows_diff(view)), ("z", view.zoomed)) if shown}
     back = [(key, "back") for key, _ in KEYS if key in leading]
-    return [*back, *((key, word) for key, word in KEYS if key not in leading)]
+    return [*own, *back, *((key, word) for key, word in KEYS if key not in leading)]
 
 
 def keys_line(width: int, keys: Sequence[tuple[str, str]] = KEYS) -> Line:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 from stepwell.app.geometry import Pane
+from stepwell.app.panes.agent import agent_pane
 from stepwell.app.panes.bars import world_words
 from stepwell.app.panes.sight import asked_by, not_looked_through, sight_lines
 from stepwell.app.panes.tables import tables_pane
@@ -42,6 +43,7 @@ from stepwell.core.prompts import kept_messages, messages_of, new_messages, sett
 from stepwell.core.sight import Sight
 from stepwell.core.state import patch_of
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL, Payload
+from stepwell.core.whatif import Stale
 from stepwell.core.world import MISSING, SHARED, Moment, World
 from stepwell.store.limits import MOVES
 
@@ -65,6 +67,8 @@ def content(view: View, world: World, pane: Pane, width: int) -> Content:
             return _output(view, world, width)
         case Pane.TABLES:
             return Content(*tables_pane(view, world, width))
+        case Pane.AGENT:
+            return Content(*agent_pane(view.agent, width))
         case _:
             return _state(view, world, width)
 
@@ -83,6 +87,21 @@ def _reprs(exact: str | None) -> str:
 
 
 def _input(view: View, world: World, width: int) -> Content:
+    shown, stale = _given_to(view, world, width), _stale(view, world)
+    if not stale:
+        return shown
+    label = "stale from here" if view.what_if and view.what_if.stale_from is stale else "stale"
+    words = wrap_line((Span(f"{label}: {clean(stale.words)}", Role.NEW),), width)
+    start, lines = shown.document.start_line, rows(shown.document)
+    return Content(f"{shown.label}, {label}", Rows(chain(islice(lines, start), words, lines), start))
+
+
+def _stale(view: View, world: World) -> Stale | None:
+    """Why what the step was given would be otherwise now."""
+    return None if view.what_if is None else view.what_if.by_number.get(world.number)
+
+
+def _given_to(view: View, world: World, width: int) -> Content:
     step, payload = world.step, world.payload
     label = clean(step.name or step.type) + _reprs(payload.input_exact)
     if payload.problem is not None:
@@ -186,6 +205,15 @@ def same_calls(view: View) -> str:
 
 
 def _output(view: View, world: World, width: int) -> Content:
+    shown = _given_by(view, world, width)
+    if view.editing:
+        return Content("edited as JSON", shown.document)
+    if view.what_if is not None and view.what_if.number == world.number and world.moment is Moment.AFTER:
+        return Content(f"edited, {shown.label}", shown.document)
+    return shown
+
+
+def _given_by(view: View, world: World, width: int) -> Content:
     step, payload = world.step, world.payload
     if world.moment is Moment.ASKED:
         return Content("not there yet", note("what it gave came after this moment; a shows it", width))

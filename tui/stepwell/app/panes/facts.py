@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from stepwell.app.present import clean, clean_line, clock, count, dumps
+from stepwell.core.address import short_id
 from stepwell.core.steps import RunHead
 
 _LONGEST = 300
@@ -13,6 +14,8 @@ _LONGEST = 300
 def facts(run: RunHead) -> Iterator[tuple[str, str]]:
     """Labels of at most five letters, and cleaned texts."""
     yield "now" if run.status == "running" else "end", _end(run)
+    if run.parent is not None:
+        yield "fork", f"from {short_id(run.parent)}:{run.forked_at}, and has the steps before that from there"
     if run.unanswered:
         step = f"{run.unfinished_number} " if run.unfinished_number is not None else ""
         which = f"{step}{clean_line(run.unfinished_name or 'a step', _LONGEST)}"
@@ -52,6 +55,8 @@ def _end(run: RunHead) -> str:
             return _timed(f"{at}raised {error_line(run.error)}", run.finished)
         case "died":
             return _timed(f"{last}: the process ended without ending the run", run.started, "begun ")
+        case "unknown" if run.parent is not None:
+            return f"{last}: how it would have gone on is not known"
         case "unknown":
             return f"{_timed(last, run.finished)}; how the run ended is not recorded"
         case status:

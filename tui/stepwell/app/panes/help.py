@@ -12,9 +12,21 @@ GROUPS = {
     "Move": ("move", "open", "select"),
     "Stop and find": ("choose", "breakpoints", "hit", "prompt", "failed", "clear", "follow"),
     "Type": ("run", "new_line", "up", "down", "delete_or_leave"),
-    "Look": ("pane", "scroll", "row", "switch", "sql", "browse", "help", "redraw"),
+    "Look": (
+        "pane",
+        "scroll",
+        "row",
+        "switch",
+        "difference",
+        "layout",
+        "sql",
+        "browse",
+        "help",
+        "redraw",
+    ),
     "Take along": ("copy", "pager"),
     "Change": ("enable", "delete", "add"),
+    "What if": ("divergence", "edit", "undo_edit", "save", "done", "outside", "give_up"),
     "Leave": ("cancel", "app.suspend_process", "close"),
 }
 """Headings, and the names of the actions under each."""

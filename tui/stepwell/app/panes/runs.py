@@ -8,6 +8,7 @@ from stepwell.app.listing import Listing
 from stepwell.app.panes.bars import READ_ONLY, ends, keys_line, total
 from stepwell.app.panes.facts import error_line, facts
 from stepwell.app.present import Line, Role, Span, age, cells, clean, count, duration, fit, wrap
+from stepwell.core.address import short_id
 from stepwell.core.steps import RunHead
 
 FLAGS = {"failed": "!", "died": "?", "running": "~"}
@@ -17,6 +18,8 @@ KEYS = (
 )  # fmt: skip
 FILTERED = (*KEYS[:2], ("Esc", "all "), *KEYS[2:4], *KEYS[5:7], KEYS[4])
 """While not all runs are listed."""
+BRANCH = "|- "
+"""Before the name of a run that leaves another one."""
 _NAME, _WHY = 17, 21
 """Cells at 80 columns; a third of what a wider terminal has more goes to the name."""
 _LEAST_NAME, _LEAST_WHY = 10, 12
@@ -138,14 +141,15 @@ def _row(listing: Listing, index: int, layout: Layout, width: int) -> Line:
     rest = _joined(
         layout,
         "",
-        clean(run.name or "-"),
+        (BRANCH if run.parent is not None else "") + clean(run.name or "-"),
         listing.ids[run.run_id],
         f"{run.steps}+" if run.status == "running" else str(run.steps),
         took(run, listing.now),
         age(run.started, listing.now),
         ", ".join(reasons(run)),
     )
-    head = f"{mark} {flag}{fit(clean(run.status), 7)}  "
+    status = "branch" if run.parent is not None and run.status == "unknown" else clean(run.status)
+    head = f"{mark} {flag}{fit(status, 7)}  "
     role = Role.ERROR if run.status in ("failed", "died") else Role.PLAIN
     return (Span(head, role), Span(fit(rest, width - cells(head))))
 
@@ -181,6 +185,8 @@ def reasons(run: RunHead) -> Iterator[str]:
         yield error_line(run.error)
     if len(run.agents) > 1:
         yield f"{len(run.agents)} agents"
+    if run.parent is not None:
+        yield f"from {short_id(run.parent)}:{run.forked_at}"
 
 
 def _facts(listing: Listing, rows: int, width: int) -> list[Line]:

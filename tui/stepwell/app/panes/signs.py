@@ -20,6 +20,10 @@ SIGNS: Mapping[str, Mapping[str, str]] = {
         "!": "it raised",
         "?": "in doubt: it was begun, and how it ended was never written",
         "~": "still running",
+        "D": "here the agent's code does otherwise",
+        "E": "its output is edited",
+        "e": "stale: what it was given is from there",
+        "F": "the first own step of a branch",
         "x": "the model did not see its whole output; known once the step was looked at",
         "w": "it wrote the state",
         "o3": "third lap of a loop: the same calls with the same results again",
@@ -34,7 +38,7 @@ SIGNS: Mapping[str, Mapping[str, str]] = {
     "Signs in the strip": {
         "#": "where you are; the strip is the whole run, a cell a step",
         "l t s": "small letters: a further lap of a loop",
-        "! ? ~": "as of a step",
+        "! ? ~ D E F": "as of a step; e is the first of the stale ones",
         "= .": "with several agents: a call of this one is under way; a step of another",
         "a long run": "a cell stands for several steps: it shows the worst of ! ? ~ among them, "
         "or else their kind that is rarest in the run",
@@ -53,6 +57,7 @@ SIGNS: Mapping[str, Mapping[str, str]] = {
         "1-17 22ms": "steps 1 to 17 were replayed in 22 milliseconds",
         "on 1-9 kept": "of these an earlier move had kept the totals",
         "75+13 tok": "tokens of the prompts and of the replies up to here; ? where none are recorded",
+        "agent to 17": "its code was run to step 17",
         "rolled back": "the replay's transaction: nothing was written",
     },
 }

@@ -203,7 +203,7 @@ def old_to_new(old: str | None, new: str | None, room: int) -> Line:
     """Two values, each in at most `room` cells: long ones from shortly before where they differ."""
     skipped = 0
     if old is not None and new is not None and max(len(old), len(new)) > room:
-        skipped = max(0, _common(old, new) - ALIKE)
+        skipped = max(0, common_start(old, new) - ALIKE)
     more = ELLIPSIS if skipped else ""
     was, now = (_shown(value if value is None else more + value[skipped:], room) for value in (old, new))
     return (Span(was, Role.REMOVED), Span(" -> "), Span(now, Role.ADDED))
@@ -214,7 +214,7 @@ def _shown(value: str | None, room: int) -> str:
     return "''" if value == "" else shown(value, room)
 
 
-def _common(one: str, other: str) -> int:
+def common_start(one: str, other: str) -> int:
     """How many characters two texts begin with alike."""
     low, high = 0, min(len(one), len(other))
     while low < high:

@@ -1,7 +1,7 @@
 """The timeline: one row a step, paged, so that a step forward changes two rows."""
 
 from stepwell.app.present import Line, Role, Span, clean, duration, fit
-from stepwell.app.view import View
+from stepwell.app.view import DIVERGED, View
 from stepwell.core.folding import Row, RowKind
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL, StepHead
 from stepwell.core.timeline import BREAKPOINT, Timeline
@@ -71,7 +71,8 @@ def _line(view: View, row: Row, width: int, digits: int, agents: bool, durations
     mark = BREAKPOINT if BREAKPOINT in flags else " "
     head = f" {mark}{step.number:>{digits}} {letter(step)} "
     cut = [CUT] if step.number in view.cut else []
-    marks = "".join([*cut, *(flag for flag in flags if flag != BREAKPOINT)])
+    badge = view.badge(step.number)
+    marks = "".join([badge, *cut, *(flag for flag in flags if flag != BREAKPOINT)])
     laps = row.kind is RowKind.LAPS
     if laps:
         marks += f"-{(timeline.lap(row.index) or 0) + row.count - 1}"
@@ -80,13 +81,13 @@ def _line(view: View, row: Row, width: int, digits: int, agents: bool, durations
     took = duration(step.duration) if durations and not laps else ""
     tail = f"{took} {marks:<2}".rjust(8 if durations else 3)
     name = _name(step, row, agents, width - len(head) - len(tail))
-    return (Span(head + name + tail, _role(flags)),)
+    return (Span(head + name + tail, _role(flags, badge)),)
 
 
-def _role(flags: tuple[str, ...]) -> Role:
-    if "!" in flags or "?" in flags:
+def _role(flags: tuple[str, ...], badge: str) -> Role:
+    if "!" in flags or "?" in flags or DIVERGED in badge:
         return Role.ERROR
-    return Role.PLAIN
+    return Role.NEW if badge else Role.PLAIN
 
 
 def _name(step: StepHead, row: Row, agents: bool, width: int) -> str:

@@ -10,7 +10,7 @@ from textual import events, on
 from textual.binding import BindingType
 
 from stepwell.app import keys
-from stepwell.app.answers import answer, inner_view, toggle
+from stepwell.app.answers import INSTEAD, answer, inner_view, toggle
 from stepwell.app.changing import CHANGES
 from stepwell.app.clipboard import copy_from, copy_shown
 from stepwell.app.commanding import run_command
@@ -23,10 +23,10 @@ from stepwell.app.pager import page
 from stepwell.app.pane_text import address_text, is_long, pane_lines, value_text
 from stepwell.app.panes.signs import SIGNS
 from stepwell.app.pending import Answer, Pending
-from stepwell.app.screens.asking import AskingScreen
 from stepwell.app.screens.breakpoints import BreakpointsScreen
 from stepwell.app.screens.help import HelpScreen
 from stepwell.app.screens.replaying import Start
+from stepwell.app.screens.supposing import LEAVING, UNSAVED, SupposingScreen
 from stepwell.app.widgets.prompt import Prompt
 from stepwell.core import moves
 from stepwell.core.breakpoints import Breakpoint
@@ -36,14 +36,13 @@ from stepwell.store.connect import Target
 __all__ = ["DebuggerScreen", "Start"]
 
 
-class DebuggerScreen(AskingScreen):
+class DebuggerScreen(SupposingScreen):
     """One run under the keyboard."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.DEBUGGER]
 
     def __init__(self, target: Target, start: Start, memory: Memory, mover: Mover | None = None) -> None:
         super().__init__(target, start, memory, mover)
-        self.pending = Pending()
         self._count_over = False
         """Whether the last key was none that a count goes on with."""
         self._cancelling = 0
@@ -67,7 +66,12 @@ class DebuggerScreen(AskingScreen):
             return
         event.stop()
         event.prevent_default()
-        if isinstance(taken, Answer):
+        if isinstance(taken, Answer) and taken.kind in LEAVING:
+            if taken.character == "y":
+                self.leave(LEAVING[taken.kind], sure=True)
+            else:
+                self.say(UNSAVED)
+        elif isinstance(taken, Answer):
             self.apply(answer(self.view.timeline, taken))
         else:
             self.say(taken)
@@ -112,6 +116,8 @@ class DebuggerScreen(AskingScreen):
         match run_command(self.view, message.text):
             case Move() as move:
                 self.apply(move)
+            case OpenAddress() if self.view.what_if is not None:
+                self.say(UNSAVED)
             case OpenAddress() as other:
                 self.app.post_message(other)
             case str(action):
@@ -147,8 +153,8 @@ class DebuggerScreen(AskingScreen):
     def action_switch(self, what: str) -> None:
         view = self.view
         if view is not None and not (what == "raw" and self.read_whole()):
-            hidden = what == "tables" and not self.board.is_laid_out(Pane.TABLES)
-            self.show(toggle(replace(view, tables=False) if hidden else view, what))
+            hidden = what in INSTEAD and not self.board.is_laid_out(INSTEAD[what])
+            self.show(toggle(replace(view, tables=False, printed=False) if hidden else view, what))
 
     def action_follow(self) -> None:
         view = self.view
@@ -197,6 +203,8 @@ class DebuggerScreen(AskingScreen):
             self._cancelling = self.worker.current
             cancel = partial(self.worker.cancel, self._cancelling, self.mover.cancel)
             self.run_worker(cancel, thread=True, exclusive=True, group="cancel")
+        elif self.cancel_agent():
+            self.say("the agent's code is stopped")
         else:
             self.pending = Pending()
             self.say("nothing is running; q goes out")
@@ -206,8 +214,8 @@ class DebuggerScreen(AskingScreen):
 
     def action_close(self, what: str = "") -> None:
         """Leave the run; unless it is to be the `run`, a diff or a zoom comes first, for `inner` nothing else."""
-        inner = None if self.view is None or what == "run" else inner_view(self.view)
+        inner = None if self.view is None or what in ("run", "app") else inner_view(self.view)
         if inner is not None:
             self.show(inner)
         elif what != "inner":
-            self.dismiss()
+            self.leave(what)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
@@ -10,6 +11,7 @@ from textual.screen import Screen
 from stepwell.app.memory import Memory
 from stepwell.app.messages import Failed, Grown, Moved, Opened, Resolved
 from stepwell.app.mover import POLLED, Mover
+from stepwell.app.rerun import Agent, Rerun
 from stepwell.app.view import View
 from stepwell.app.widgets.board import Board
 from stepwell.app.widgets.prompt import Prompt
@@ -20,6 +22,9 @@ from stepwell.core.moves import Move
 from stepwell.core.steps import RunHead
 from stepwell.core.timeline import build
 from stepwell.store.connect import Target
+
+if TYPE_CHECKING:
+    from stepwell.app.runner import Runner
 
 PATIENCE = 0.15
 """Seconds after which a move that is still being replayed is shown without its world."""
@@ -38,6 +43,10 @@ class Start:
     """Whether it is the first thing to be seen."""
     mover: Mover | None = None
     """Which has begun to open the run."""
+    agent: Agent | None = None
+    """Whose code is run to each step that one comes to."""
+    runner: "Runner | None" = None
+    """What runs it, where that is not to be made."""
 
 
 class ReplayingScreen(Screen[str | None]):
@@ -179,7 +188,8 @@ class ReplayingScreen(Screen[str | None]):
             message.run, message.steps, breakpoints=recalled.breakpoints, bookmarks=recalled.bookmarks
         )
         words = recalled.words or (message.caution if self.start.first else "")
-        self.view = View(timeline, short_id(message.run.run_id), message.where, message=words)
+        rerun = None if self.start.agent is None else Rerun()
+        self.view = View(timeline, short_id(message.run.run_id), message.where, message=words, agent=rerun)
         address = self.start.address
         if address is not None and (address.step is not None or address.path is not None):
             self.go_to(address, opening=True)
@@ -190,8 +200,8 @@ class ReplayingScreen(Screen[str | None]):
 
     @on(Moved)
     def _moved(self, message: Moved) -> None:
-        if self.view is None:
-            return
+        if self.view is None or message.what_if is not self.view.what_if:
+            return  # the edit that it is of has been undone or made since
         view = replace(self.view, world=message.world, sight=message.sight)
         if message.sight is not None and message.sight.cut:
             view = replace(view, cut=view.cut | {message.world.number})

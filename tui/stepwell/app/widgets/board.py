@@ -8,6 +8,7 @@ from textual.widget import Widget
 
 from stepwell.app.finding import PANES as SEARCHED
 from stepwell.app.geometry import PANES, Geometry, Pane, divide, places
+from stepwell.app.panes.agent import placed
 from stepwell.app.panes.bars import keys_line, keys_of, status_line, title_line
 from stepwell.app.panes.content import content, same_calls
 from stepwell.app.panes.heading import heading_line
@@ -16,11 +17,16 @@ from stepwell.app.panes.strip import strip_lines, strip_rows
 from stepwell.app.panes.timeline import at_cursor, page_lines, top_row
 from stepwell.app.present import Document, Line, Role, Span
 from stepwell.app.view import View
+from stepwell.app.widgets.json_editor import JsonEditor
 from stepwell.app.widgets.lines import Lines
 
 FARTHEST_KEPT = 5_000
 """Lines down a pane up to which a zoom stays where it was; farther down it would have to lay out too much."""
 ORDER = (Pane.TIMELINE, *PANES)
+AROUND = 12
+"""Cells of a heading that its label has not, but for the name of the pane."""
+LOWEST = (Pane.STATE, Pane.TABLES, Pane.AGENT)
+"""Of which one at a time is there."""
 PARTS = ("title", "strip", Pane.TIMELINE, "bar", *PANES, "status", "keys")
 
 
@@ -44,9 +50,37 @@ class Board(Widget):
         """The rows of the timeline without the mark of the cursor."""
         self._page_of: tuple[object, ...] = ()
         self._parts = {name: Lines(id=name) for name in PARTS}
+        self._editor: JsonEditor | None = None
 
     def compose(self) -> ComposeResult:
         yield from self._parts.values()
+
+    @property
+    def editor(self) -> JsonEditor:
+        """What lies over OUTPUT while that is edited."""
+        if self._editor is None:
+            self._editor = JsonEditor()
+            self.mount(self._editor)
+        return self._editor
+
+    def edit(self, text: str) -> None:
+        """Have a text edited in place of what OUTPUT shows, below its heading."""
+        self.editor.put(text, 0)
+        self._place_editor()
+        self.editor.display = True
+        self.screen.set_focus(self.editor)
+
+    def stop_editing(self) -> None:
+        """Show OUTPUT again."""
+        if self._editor is not None:
+            self.screen.set_focus(None)
+            self._editor.display = False
+
+    def _place_editor(self) -> None:
+        if self._geometry is not None and self._editor is not None:
+            x, y, columns, rows = places(self._geometry)[Pane.OUTPUT]
+            self._editor.styles.offset = (x, y + 1)
+            self._editor.styles.width, self._editor.styles.height = max(1, columns), max(1, rows - 1)
 
     def show(self, view: View) -> None:
         """Paint a view: at most one paint, of the rows that differ."""
@@ -86,8 +120,8 @@ class Board(Widget):
         """Those that a key can choose now: below 60 columns, all, since one at a time is shown."""
         geometry = self._geometry
         if geometry is None or geometry.timeline_width in (0, geometry.width):
-            hidden = Pane.STATE if self._view is not None and self._view.tables else Pane.TABLES
-            return tuple(pane for pane in ORDER if pane is not hidden)
+            lowest = (None if self._view is None else self._view.instead) or Pane.STATE
+            return tuple(pane for pane in ORDER if pane is lowest or pane not in LOWEST)
         return tuple(pane for pane in ORDER if pane is Pane.TIMELINE or getattr(geometry, pane))
 
     def is_laid_out(self, pane: Pane) -> bool:
@@ -127,7 +161,7 @@ class Board(Widget):
             pane=Pane.TIMELINE if view is None else view.pane,
             zoomed=view is not None and view.zoomed,
             state=True,
-            tables=view is not None and view.tables,
+            instead=None if view is None else view.instead,
         )
 
     def _lay_out(self, geometry: Geometry) -> None:
@@ -139,6 +173,7 @@ class Board(Widget):
             part.display = columns > 0 and rows > 0
             part.styles.offset = (x, y)
             part.styles.width, part.styles.height = max(1, columns), max(1, rows)
+        self._place_editor()
         self._parts["bar"].show([(Span("|", Role.DIM),)] * geometry.body)
 
     def _paint(self, view: View, geometry: Geometry) -> None:
@@ -162,6 +197,8 @@ class Board(Widget):
             timeline.breakpoints,
             timeline.bookmarks,
             view.cut,
+            view.what_if,
+            None if view.agent is None else view.agent.step,
             top,
             geometry,
         )
@@ -192,6 +229,8 @@ class Board(Widget):
                 pane in view.raw,
                 *((view.diff, view.whole) if pane is Pane.INPUT else ()),
                 *((view.changes, view.reading) if pane is Pane.TABLES else ()),
+                *((view.agent,) if pane is Pane.AGENT else ()),
+                *((view.editing,) if pane is Pane.OUTPUT else ()),
             )
             around = same_calls(view) if pane is Pane.INPUT else ""
             made_from = (subject, width, view.zoomed, view.timeline.run.status, around)
@@ -201,6 +240,8 @@ class Board(Widget):
                 made = content(view, view.world, pane, width)
                 self._labels[pane], document = made.label, made.document
         label, chosen = self._labels.get(pane, ""), view.pane is pane
+        if pane is Pane.INPUT and not view.stale:
+            label = placed(label, view, width - len(pane) - AROUND)
         lines.heading = lambda position: heading_line(pane, label, position, width, chosen=chosen)
         lines.mark = view.mark
         if document is None:

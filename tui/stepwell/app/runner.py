@@ -1,0 +1,68 @@
+"""The jobs of the worker that runs the agent's own code, in a process that is kept ready between moves."""
+
+import threading
+from uuid import UUID
+
+from textual.message import Message
+
+from stepwell.app.messages import Failed, Reran
+from stepwell.app.rerun import Agent
+from stepwell.core.steps import STATE_UPDATE
+from stepwell.core.whatif import WhatIf
+from stepwell.errors import UsageError
+from stepwell.rerun.child.process import AgentProcess
+from stepwell.store.connect import Target
+
+
+class Runner:
+    """Used by one worker thread only, except `cancel` and `renew`. Raises UsageError for what can be no agent."""
+
+    def __init__(self, target: Target, run_id: UUID | str, agent: Agent) -> None:
+        self._target, self._run_id, self._agent = target, run_id, agent
+        self._process = self._made()
+        self._outdated = threading.Event()
+
+    def _made(self) -> AgentProcess:
+        agent = self._agent
+        return AgentProcess(self._target, self._run_id, agent.name, python=agent.python, pure=agent.pure)
+
+    def start(self) -> None:
+        """Have the agent's module imported meanwhile. Raises UsageError, DatabaseError."""
+        self._process.start()
+
+    def replay(self, asked: object, to: int | None, what_if: WhatIf | None = None) -> Reran:
+        """Run the agent to step `to`. `asked` comes back with the answer. Raises StepwellError."""
+        if self._outdated.is_set():
+            self._outdated.clear()
+            self._process.close()
+            self._process = self._made()
+        if what_if is None:
+            report = self._process.replay(to)
+        elif what_if.step.type == STATE_UPDATE:
+            raise UsageError("a state is the agent's own doing: its code cannot be given another one")
+        else:
+            payload = what_if.step.payload
+            assert payload.output is not None  # an edit is always an output
+            report = self._process.replay(to, {what_if.number: (payload.output, payload.output_exact)})
+        return Reran(asked, report, self._process.milliseconds)
+
+    def renew(self) -> None:
+        """The run has become another: have it read again for the next replay."""
+        self._outdated.set()
+
+    def cancel(self) -> None:
+        """End the replay that is under way."""
+        self._process.cancel()
+
+    def close(self) -> None:
+        self._process.close()
+
+
+def told(message: Message) -> Message:
+    """What a job of it came to, for its screen: what went wrong with the agent is not wrong with the run."""
+    return Reran(None, None, 0.0, message.text) if isinstance(message, Failed) else message
+
+
+def check(agent: Agent) -> None:
+    """Raises UsageError for what can be no agent, or no interpreter."""
+    AgentProcess(Target("", "argument", ""), "", agent.name, python=agent.python, pure=agent.pure)
