@@ -67,7 +67,7 @@ def test_an_agent_does_the_same_and_what_it_prints_is_kept(kept: AgentProcess) -
 def test_it_goes_to_any_step_and_back(kept: AgentProcess) -> None:
     for number in (6, 1, 4, 2, 4):
         report = kept.replay(number)
-        assert (report.last, report.same) == (number, True)
+        assert (report.last, report.same, report.notes) == (number, True, ())
 
 
 @pytest.mark.parametrize(
@@ -108,6 +108,19 @@ def test_a_hang_is_found_where_it_is_and_ended(project: Project, hasty: AgentPro
     report = hasty.replay()
     assert report.refused == "hangs at act.py:2 in wait, after 1 s (last step: 4)"
     assert hasty.replay(3).same
+
+
+def test_a_divergence_is_told_though_the_agent_swallows_whatever_ends_it(
+    project: Project, hasty: AgentProcess
+) -> None:
+    project.act(
+        "import inspect\nrun = inspect.currentframe().f_back.f_back.f_locals['run']\n"
+        "while True:\n    try: run.tool(search, 'other')\n    except BaseException: pass"
+    )
+    report = hasty.replay()
+    assert report.divergence is not None
+    assert (report.divergence.kind, report.divergence.step) == (Kind.NOT_RECORDED, 5)
+    assert report.notes[-1].startswith("the agent went on nevertheless: it hangs at act.py:")
 
 
 @pytest.mark.long

@@ -100,7 +100,7 @@ def test_event_loops_and_pipes_work(notes: list[str]) -> None:
 
 
 def test_nothing_is_refused_once_it_is_over() -> None:
-    with guards.armed([].append):
+    with guards.armed(print):
         pass
     with socket.socket() as server, socket.socket() as client:
         server.bind(("127.0.0.1", 0))
@@ -142,9 +142,9 @@ def test_so_are_those_that_are_awaited_and_keep_options_of_their_own(dsn: str, n
 
 
 def test_so_are_those_of_other_clients_of_libpq(dsn: str) -> None:
-    with guards.armed([].append):
+    with guards.armed(print):
         options = os.environ["PGOPTIONS"]
-        with guards.armed([].append):
+        with guards.armed(print):
             assert os.environ["PGOPTIONS"] == options
     with psycopg.connect(dsn, options=options) as connection:
         row = connection.execute("SHOW transaction_read_only").fetchone()

@@ -44,6 +44,8 @@ class Dialogue:
         self.lanes = Lanes()
         self.stop: Stop | None = None
         """Why it has ended, None as long as it has not."""
+        self.on_end: Callable[[], object] = lambda: None
+        """Called once it has: what runs may go on nevertheless, for ever."""
         self.notes: dict[str, None] = {}
         """What a reader of the report should know, each once."""
         self.asked: set[int] = set()
@@ -128,7 +130,9 @@ class Dialogue:
     def end(self, stop: Stop) -> Stop:
         """End it, for all threads. Returns why it has ended, which may be something earlier."""
         with self._changed:
-            self.stop = self.stop or stop
+            if self.stop is None:
+                self.stop = stop
+                self.on_end()
             self._changed.notify_all()
             return self.stop
 

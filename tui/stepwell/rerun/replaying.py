@@ -56,6 +56,11 @@ def replay(
     `run_id` may be the beginning of an id, `@failed` or `@last`, `dsn` as for a Recorder. Tools named in `pure` are
     executed again and compared, those in `stand_ins` replaced. Raises Refused where the recording has no answer that
     can be handed out, NotFoundError and UsageError where there is no such run.
+
+    `run.connection` is the database as of where the agent is: of psycopg, to be awaited where a loop runs, unless
+    `run.named` was given one that is not; watched tables are meant by their names without a schema. It is read-only;
+    what the agent writes to a watched table it alone sees. For that it is called a second time, from the beginning,
+    unless it is known to write (`stepwell.rerun.database`). What begins and ends its transactions means savepoints.
     """
     target = resolve(dsn)
     recorded = load(target, str(run_id))
@@ -77,14 +82,22 @@ def play(
     connection: Callable[[], Any] | None = None,
     database: Database | None = None,
     live: Live | None = None,
+    on_end: Callable[[Report], object] | None = None,
 ) -> Report:
     """Call the agent and say what came of it. `on_step` is called with each step that it asks for, and where.
+    `on_end` is told what comes of it as soon as that is known: the agent may go on, and never come to an end.
 
     `Run.connection` leads to the tables of then in `database`, or else is what `connection` gives. An agent that writes
     to these tables is called a second time, from the beginning, unless the database was told that it does. With `live`
     it goes on for real where the recording has no answer.
     """
     dialogue = Dialogue(recorded, identities, to, on_step)
+
+    def known() -> None:
+        if on_end is not None and not isinstance(dialogue.stop, BeginAgain):
+            on_end(_report(dialogue, MISSING))
+
+    dialogue.on_end = known
     clock = Clock(microseconds(_begin(recorded)) or 0)
     chance = Chance(recorded, dialogue.lanes)
     visit = None if database is None else Visit(database, dialogue)
@@ -116,7 +129,7 @@ def play(
         result, error = _call(agent, run, dialogue)
     if database is not None and isinstance(dialogue.stop, BeginAgain):
         database.writing = True
-        return play(recorded, agent, to, instead, identities, on_step, connection, database, live)
+        return play(recorded, agent, to, instead, identities, on_step, connection, database, live, on_end)
     if chance.missing:
         dialogue.note("uuid was drawn from more often than was recorded")
     if dialogue.stop is None and not dialogue.live:

@@ -21,8 +21,8 @@ from stepwell.errors import StepwellError
 from stepwell.rerun import guards
 from stepwell.rerun.child.finding import find_agent, stand_for_main
 from stepwell.rerun.child.line import Line, Message
-from stepwell.rerun.child.playing import WROTE, play_and_end
-from stepwell.rerun.child.setup import Setup
+from stepwell.rerun.child.playing import play_and_end
+from stepwell.rerun.child.setup import WROTE, Setup
 from stepwell.rerun.child.sources import Sources
 from stepwell.rerun.database import Database
 from stepwell.rerun.places import Places, libraries

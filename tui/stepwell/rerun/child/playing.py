@@ -17,14 +17,11 @@ from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.rerun import Place, Report, report_to_json
 from stepwell.core.world import MISSING
 from stepwell.errors import EncodingError
-from stepwell.rerun.child.setup import Setup
+from stepwell.rerun.child.setup import WROTE, Setup
 from stepwell.rerun.database import Database
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.replaying import Agent, play
-
-WROTE = 64
-"""The exit status of one whose agent writes to tables."""
 
 
 def play_and_end(
@@ -39,8 +36,17 @@ def play_and_end(
     """Be that process."""
     try:
         _limit(setup)
-        progress = Progress(setup.progress)
-        report = play(recorded, agent, to, Instead(setup.pure), identities, progress, database=database)
+        instead, progress = Instead(setup.pure), Progress(setup.progress)
+        report = play(
+            recorded,
+            agent,
+            to,
+            instead,
+            identities,
+            progress,
+            database=database,
+            on_end=lambda found: _say(setup, found),
+        )
         report = replace(report, notes=(*notes, *report.notes), result=_shown(report.result))
     except MemoryError as error:
         report = _refused("out of memory", error)
@@ -50,8 +56,7 @@ def play_and_end(
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
-    encoded = encode(report_to_json(report))
-    _write(setup.report, json.dumps((encoded.plain, encoded.exact)).encode())
+    _say(setup, report)
     os._exit(WROTE if database.writing else 0)
 
 
@@ -94,7 +99,11 @@ def _shown(result: object) -> object:
     return view(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
 
 
-def _write(file: int, data: bytes) -> None:
-    left = memoryview(data)
+def _say(setup: Setup, report: Report) -> None:
+    """Leave the report, in place of what was left before."""
+    encoded = encode(report_to_json(report))
+    os.ftruncate(setup.report, 0)
+    os.lseek(setup.report, 0, os.SEEK_SET)
+    left = memoryview(json.dumps((encoded.plain, encoded.exact)).encode())
     while left:
-        left = left[os.write(file, left) :]
+        left = left[os.write(setup.report, left) :]

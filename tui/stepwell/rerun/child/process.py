@@ -18,7 +18,7 @@ from stepwell.errors import NotFoundError, StepwellError, UsageError
 from stepwell.rerun.child.death import Death
 from stepwell.rerun.child.finding import check_name
 from stepwell.rerun.child.line import Message
-from stepwell.rerun.child.setup import Setup
+from stepwell.rerun.child.setup import WROTE, Setup
 from stepwell.rerun.child.started import Child
 from stepwell.store.connect import Target, prepare
 
@@ -181,18 +181,21 @@ class AgentProcess:
         return (NotFoundError if message.get("status") == 1 else UsageError)(message["why"])
 
     def _report(self, child: Child, message: Message, importing: bool, killed: str | None) -> Report:
-        report = child.report()
-        if report is None:
-            last, place, served = child.progress()
-            if (why := message.get("why")) is None:
-                killed = "cancelled" if self._cancelled else killed
-                status = message.get("status")
-                death = Death(status, child.trace(), self._timeout, importing, killed)
-                why = death.words(child.places)
-            if not importing:
-                why += f" ({'before its first step' if last is None else f'last step: {last}'})"
-            report = Report(served, last, place, refused=why)
+        status, report = message.get("status"), child.report()
+        if report is None or status is None or os.waitstatus_to_exitcode(status) not in (0, WROTE):
+            why = message.get("why") or self._why(child, status, importing, killed)
+            if report is None:
+                last, place, served = child.progress()
+                if not importing:
+                    why += f" ({'before its first step' if last is None else f'last step: {last}'})"
+                report = Report(served, last, place, refused=why)
+            else:  # it did not end when it was told to
+                report = replace(report, notes=(*report.notes, f"the agent went on nevertheless: it {why}"))
         return replace(report, output=child.output.take())
+
+    def _why(self, child: Child, status: int | None, importing: bool, killed: str | None) -> str:
+        killed = "cancelled" if self._cancelled else killed
+        return Death(status, child.trace(), self._timeout, importing, killed).words(child.places)
 
 
 def _interpreter(given: str | Path | None) -> str:

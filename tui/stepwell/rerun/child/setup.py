@@ -10,6 +10,9 @@ from stepwell.store.target import Target
 PROTOCOL = 1
 """Raised when the two sides no longer understand each other: they may be of different versions of Stepwell."""
 
+WROTE = 64
+"""The exit status of a replay whose agent writes to tables."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setup:

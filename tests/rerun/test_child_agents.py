@@ -1,0 +1,129 @@
+"""Agents as people have them, replayed in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from uuid import UUID
+
+import psycopg
+
+from stepwell import Recorder
+from stepwell.core.divergence import Kind
+from stepwell.store.watching import watch
+from tests.rerun.project import Project
+
+SCRIPT = """
+import sys
+from dataclasses import dataclass
+import stepwell
+
+@dataclass
+class Order:
+    number: int
+
+class LostError(Exception):
+    pass
+
+def find(order):
+    return Order(order.number + 1)
+
+def lose(order):
+    raise LostError(f"order {order.number}")
+
+def main(run):
+    found = run.tool(find, Order(1))
+    assert isinstance(found, Order)
+    try:
+        run.tool(lose, found)
+    except LostError as error:
+        run.state({"lost": str(error), "order": found})
+    raise LostError("in the end")
+
+if __name__ == "__main__":
+    recorder = stepwell.Recorder(sys.argv[1])
+    try:
+        with recorder.run("script") as run:
+            main(run)
+    except LostError:
+        print(run.run_id)
+    recorder.close()
+"""
+
+
+def test_what_a_script_recorded_is_found_in_its_module(schema_dsn: str, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    said = subprocess.run(
+        [sys.executable, "script.py", schema_dsn], capture_output=True, text=True, cwd=tmp_path, check=True
+    ).stdout
+    project = Project(tmp_path, schema_dsn, UUID(said.strip()))
+    with project.process("script:main") as process:
+        report = process.replay()
+        assert (report.divergence, report.refused, report.served) == (None, None, 3)
+        project.write("script", SCRIPT.replace("Order(1)", "Order(2)"))
+        report = process.replay()
+        assert report.divergence is not None
+        found = report.divergence
+        assert (found.kind, found.step, found.path) == (Kind.INPUT, 1, "$.order.number")
+        assert (found.expected, found.actual) == (1, 2)
+
+
+TABLES = """
+import os, time
+
+def weigh(order):
+    return {"order": order, "weight": os.getpid()}
+
+def double(order):
+    return order * 2
+
+def main(run):
+    print("begun")
+    with run.connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM orders")
+        before = cursor.fetchone()[0]
+        cursor.execute("INSERT INTO orders VALUES (7, 'mine')")
+        cursor.execute("SELECT count(*) FROM orders")
+        after = cursor.fetchone()[0]
+    print(before, after)
+    run.tool(weigh, before)
+    run.tool(double, after)
+    return run.result([before, after])
+"""
+
+
+def test_it_reads_the_tables_of_then_and_its_own_writes_and_pure_tools_are_executed(
+    schema_dsn: str, tmp_path: Path
+) -> None:
+    (tmp_path / "tables.py").write_text(TABLES)
+    scope: dict[str, object] = {"__name__": "tables"}
+    exec(compile(TABLES, str(tmp_path / "tables.py"), "exec"), scope)
+    with psycopg.connect(schema_dsn, autocommit=True) as connection:
+        connection.execute("CREATE TABLE orders (id int PRIMARY KEY, note text)")
+        connection.execute("INSERT INTO orders VALUES (1, 'one')")
+        watch(connection, "orders")
+    recorder = Recorder(schema_dsn)
+    with psycopg.connect(schema_dsn) as connection:
+        with recorder.run("tables", connection=connection) as run:
+            scope["main"](run)  # type: ignore[operator]  # what the text above defines
+        connection.commit()
+    recorder.close()
+    with psycopg.connect(schema_dsn, autocommit=True) as connection:
+        connection.execute("INSERT INTO orders VALUES (8, 'later')")
+    project = Project(tmp_path, schema_dsn, run.run_id)
+    with project.process("tables:main", pure=["double"]) as process:
+        for begun in (
+            "begun\nbegun\n",
+            "begun\n",
+        ):  # the first finds out that the agent writes, the second knows
+            report = process.replay()
+            assert (report.divergence, report.refused, report.result) == (None, None, [1, 2])
+            assert report.output == f"{begun}1 2\n"
+    with psycopg.connect(schema_dsn) as connection:
+        row = connection.execute("SELECT count(*) FROM orders").fetchone()
+    assert row == (3,)
+    with project.process("tables:main", pure=["double", "weigh"]) as process:
+        report = process.replay()
+    assert report.divergence is not None
+    assert (report.divergence.kind, report.divergence.step) == (Kind.OUTCOME, 1)
