@@ -17,9 +17,19 @@ from tests.rerun.agents import AGENTS, search
 
 
 @pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_does_the_same_each_time(name: str, record: Callable[[Any], RecordedRun]) -> None:
+    assert_same(record, name, 20)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", AGENTS)
 def test_an_agent_does_the_same_a_hundred_times(name: str, record: Callable[[Any], RecordedRun]) -> None:
+    assert_same(record, name, 100)
+
+
+def assert_same(record: Callable[[Any], RecordedRun], name: str, times: int) -> None:
     recorded = record(AGENTS[name])
-    for _ in range(100):
+    for _ in range(times):
         report = play(recorded, AGENTS[name])
         assert report.divergence is None, report.divergence
         assert report.stopped is None

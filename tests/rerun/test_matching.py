@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwell.core.codec import Redacted, encode
@@ -100,15 +100,31 @@ calls = st.recursive(
 programs = st.lists(st.lists(calls, min_size=1, max_size=5), min_size=1, max_size=4)
 
 
+brief = settings(max_examples=60, deadline=None)
+
+
+@brief
 @given(programs, st.randoms(use_true_random=False), st.randoms(use_true_random=False))
 def test_a_program_matches_its_recording_however_its_threads_take_turns(
     lanes: list[Lane], then: Random, now: Random
 ) -> None:
+    assert_matches(lanes, then, now)
+
+
+@pytest.mark.long
+@settings(brief, max_examples=3000)
+@given(programs, st.randoms(use_true_random=False), st.randoms(use_true_random=False))
+def test_many_programs_match_their_recordings(lanes: list[Lane], then: Random, now: Random) -> None:
+    assert_matches(lanes, then, now)
+
+
+def assert_matches(lanes: list[Lane], then: Random, now: Random) -> None:
     run, _ = record(lanes, then)
     found = replay(run, lanes, now)
     assert found is None, sentence(found)
 
 
+@brief
 @given(programs, st.data(), st.randoms(use_true_random=False), st.randoms(use_true_random=False))
 def test_a_call_too_few_or_too_many_is_always_found(
     lanes: list[Lane], data: st.DataObject, then: Random, now: Random
@@ -132,6 +148,7 @@ def distinct(sizes: Sequence[int]) -> list[Lane]:
 changes = st.sampled_from(["alter", "drop", "insert", "swap"])
 
 
+@brief
 @given(
     st.lists(st.integers(2, 5), min_size=1, max_size=4),
     changes,

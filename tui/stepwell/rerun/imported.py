@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from stepwell.rerun.places import libraries
@@ -18,9 +19,10 @@ def replaced(functions: Mapping[int, Any]) -> Iterator[None]:
     Only names of modules, and only of those that are loaded: a default argument or a class keeps what it has.
     """
     done: list[tuple[dict[str, Any], str, Any]] = []
-    for names in list(map(vars, sys.modules.values())):
+    for module in list(sys.modules.values()):
+        names = vars(module) if isinstance(module, ModuleType) else {}
         if _is_users(names.get("__file__")):
-            done += [(names, name, value) for name, value in names.items() if id(value) in functions]
+            done += [(names, name, value) for name, value in list(names.items()) if id(value) in functions]
     for names, name, value in done:
         names[name] = functions[id(value)]
     try:
