@@ -21,7 +21,8 @@ SELECT %(branch)s, step_number, step_type, coalesce(given::jsonb, input),
        CASE WHEN NOT open THEN own_after END, position_before, CASE WHEN NOT open THEN position_after END, backend
 FROM unnest(%(numbers)s::int8[], %(places)s::int8[], %(opens)s::bool[], %(inputs)s::text[], %(exacts)s::text[])
      AS own (number, place, open, given, given_exact)
-JOIN agent_steps ON step_number = number
+CROSS JOIN LATERAL ( -- by the index, whatever the planner knows of the table; of several with one number the first
+    SELECT * FROM agent_steps WHERE run_id = %(run_id)s AND step_number = number ORDER BY id LIMIT 1
+) AS step
 CROSS JOIN LATERAL (SELECT step_number = %(number)s) AS one (edited)
-WHERE run_id = %(run_id)s
 ORDER BY step_number

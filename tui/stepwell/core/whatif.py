@@ -56,7 +56,7 @@ class WhatIf:
     def by_number(self) -> Mapping[int, Stale]:
         return {stale.number: stale for stale in self.stale}
 
-    @property
+    @cached_property
     def last(self) -> int:
         """The last step before the recording is stale: there a branch of it ends."""
         end = None if self.stale_from is None else self.stale_from.number
