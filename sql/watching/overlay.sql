@@ -13,6 +13,7 @@ BEGIN
     END IF;
     {computed}
     {required}
+    {checked}
     IF EXISTS (SELECT FROM {view} AS taken WHERE {taken}) THEN
         RAISE unique_violation USING MESSAGE = {duplicate}, DETAIL = format({detail}, {new_key}),
             SCHEMA = {schema}, TABLE = {table}, CONSTRAINT = {constraint};

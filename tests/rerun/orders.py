@@ -64,6 +64,17 @@ async def _record_async(dsn: str, agent: Callable[[Run], Any], run: Run) -> None
         await agent(run.named(connection=connection))
 
 
+def packing(run: Run) -> object:
+    """An agent that a process of its own finds by its name."""
+    own = run.connection
+    (waiting,) = own.execute("SELECT count(*) FROM orders WHERE status = 'open'").fetchone()
+    run.tool(tell, waiting)
+    own.execute("UPDATE orders SET status = 'packed' WHERE id <= 3")
+    (waiting,) = own.execute("SELECT count(*) FROM orders WHERE status = 'open'").fetchone()
+    own.commit()
+    return run.result(run.tool(tell, waiting))
+
+
 def tell(what: object) -> str:
     """A tool whose input is what the agent has read."""
     return f"told {what}"

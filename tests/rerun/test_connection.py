@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -12,7 +13,9 @@ from psycopg.rows import dict_row
 
 from stepwell import Run
 from stepwell.core.rerun import Report
-from tests.rerun.orders import again, changer, digest, do, make, next_xid, record, tell
+from stepwell.rerun.child.process import AgentProcess
+from stepwell.store.connect import resolve
+from tests.rerun.orders import again, changer, digest, do, make, next_xid, packing, record, tell
 
 
 @pytest.fixture
@@ -205,6 +208,18 @@ def test_what_is_rolled_back_is_not_read_again(dsn: str) -> None:
     assert_same(again(dsn, record(dsn, agent), agent))
 
 
+@pytest.mark.parametrize("lock", ["FOR UPDATE", "FOR NO KEY UPDATE SKIP LOCKED", "FOR SHARE OF orders"])
+def test_rows_may_be_locked(dsn: str, lock: str) -> None:
+    def agent(run: Run) -> None:
+        found = run.connection.execute(
+            f"SELECT id, qty FROM orders WHERE id < 4 ORDER BY id {lock}"
+        ).fetchall()
+        run.tool(tell, found)
+        run.connection.commit()
+
+    assert_same(again(dsn, record(dsn, agent), agent))
+
+
 def test_in_autocommit_each_statement_stands_by_itself(dsn: str) -> None:
     def agent(run: Run) -> None:
         own = run.connection
@@ -310,6 +325,18 @@ def _qty(dsn: str, run: Run, order: int) -> Any:
         return run.connection.execute("SELECT qty FROM orders WHERE id = %s", (order,)).fetchone()
     with psycopg.connect(dsn) as other:
         return other.execute("SELECT qty FROM orders WHERE id = %s", (order,)).fetchone()
+
+
+def test_a_process_of_its_own_has_it_too(dsn: str) -> None:
+    recorded = record(dsn, packing)
+    before = digest(dsn)
+    with AgentProcess(
+        resolve(dsn), recorded.head.run_id, "tests.rerun.orders:packing", cwd=Path.cwd()
+    ) as process:
+        assert_same(process.replay())
+        assert process.replay(1).stopped == "step 1"
+        assert_same(process.replay())
+    assert digest(dsn) == before
 
 
 def test_behind_a_serializable_writer_it_reads_with_less_and_says_so(dsn: str) -> None:

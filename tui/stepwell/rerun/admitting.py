@@ -29,9 +29,34 @@ class UnfitError(Exception):
 
 
 _SENT = {
-    *("select", "with", "values", "table", "insert", "update", "delete", "merge", "copy", "explain", "do", "call"),
-    *("set", "reset", "show", "declare", "fetch", "move", "close", "prepare", "execute", "deallocate", "discard"),
-    *("begin", "start", "savepoint", "release", "create", "alter", "drop", "truncate", "grant", "revoke", "comment"),
+    *(
+        "select",
+        "with",
+        "values",
+        "table",
+        "insert",
+        "update",
+        "delete",
+        "merge",
+        "copy",
+        "explain",
+        "do",
+        "call",
+    ),
+    *("set", "reset", "show", "declare", "fetch", "move", "close", "prepare", "execute", "deallocate"),
+    *(
+        "begin",
+        "start",
+        "savepoint",
+        "release",
+        "create",
+        "alter",
+        "drop",
+        "truncate",
+        "grant",
+        "revoke",
+        "comment",
+    ),
     *("refresh", "import", "security", "reassign", "notify", "unlisten"),
 }
 """How a statement may begin: those among them that write are left to the database to refuse."""
@@ -42,6 +67,9 @@ _HARMLESS = re.compile(
     r"|ts_stat|ts_rewrite|crosstab\w*|connectby|xpath_table"
 )
 """Functions that do nothing here: what they do is refused by the database, or gone with the session."""
+_LOCKS = {("for", "update"), ("for", "no"), ("for", "share"), ("for", "key")}
+_LOCKING = {"for", "key"}
+"""What stands before an UPDATE that is none."""
 _WRITES = {("insert", "into"), ("delete", "from"), ("merge", "into"), ("truncate", "table")}
 
 
@@ -63,10 +91,18 @@ def begins_block(text: str) -> bool:
     return any(statement[0].value in ("begin", "start") for statement in _statements(tokens(text)))
 
 
+def locks_rows(text: str) -> bool:
+    """Whether it locks rows that it reads, as FOR UPDATE does."""
+    words = [token.value for token in tokens(text) if token.kind is Kind.WORD]
+    return any(pair in _LOCKS for pair in pairwise(words))
+
+
 def written_by(text: str) -> str | None:
     """The table that a text writes to first, as it names it; None where that is not plain."""
     found = tokens(text)
     for place in range(len(found)):
+        if place and found[place - 1].value in _LOCKING:
+            continue
         words = [each.value for each in found[place : place + 2] if each.kind is Kind.WORD]
         if tuple(words) in _WRITES:
             return _name(found[place + 2 :])

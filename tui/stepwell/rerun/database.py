@@ -22,7 +22,7 @@ from stepwell.core.past import Certainty, Instant, Origin
 from stepwell.core.recorded import RecordedStep
 from stepwell.core.world import Moment
 from stepwell.errors import DatabaseError
-from stepwell.rerun.admitting import UnfitError, Way, begins_block, way_of, written_by
+from stepwell.rerun.admitting import UnfitError, Way, begins_block, locks_rows, way_of, written_by
 from stepwell.rerun.connections import AsyncReplayConnection, ReplayConnection
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.moments import Moments, Stand
@@ -38,6 +38,8 @@ TAKES_NO_WRITES = frozenset({"55000", "42809"})
 """What Postgres says of a write to a view that takes none."""
 NOT_INTO_A_VIEW = TAKES_NO_WRITES | {"0A000", "42P10"}
 """What it says of ways of writing that no view takes."""
+OURS = "\nCONTEXT:  PL/pgSQL function pg_temp"
+"""Where an error of an overlay's tells of that."""
 A_VIEW = (
     "in a replay a watched table is a view: it takes INSERT, UPDATE, DELETE, and MERGE from Postgres 17 on"
 )
@@ -92,7 +94,7 @@ class Visit:
 
     def answered(self, step: RecordedStep) -> None:
         """The agent has what the step gave."""
-        self._moments.answered(step, self._dialogue.lanes.number())
+        self._moments.answered(step)
 
     def connection(self, given: object) -> Any:
         """A connection of the kind of `given`; where that is none of psycopg's, one to be awaited where a loop runs.
@@ -197,13 +199,16 @@ class Visit:
         held = self._held
         if held is None:
             return
+        if OURS in str(problem):  # which no table of the agent's would have said
+            problem.args = (str(problem).partition(OURS)[0], *problem.args[1:])
         table = written_by(self._text)
-        if problem.sqlstate in TAKES_NO_WRITES and not self._database.writing:
-            if any(map(is_known, held.found.tables)):
-                raise self._dialogue.end(BeginAgain("the agent writes to a watched table"))
-        elif problem.sqlstate == READ_ONLY:
+        is_new = not self._database.writing and any(map(is_known, held.found.tables))
+        is_locking = problem.sqlstate == READ_ONLY and locks_rows(self._text)
+        if is_new and (is_locking or problem.sqlstate in TAKES_NO_WRITES):
+            raise self._dialogue.end(BeginAgain("the agent writes to a watched table"))
+        if problem.sqlstate == READ_ONLY:
             self._refused(said(problem), self._remedy(held, table))
-        elif problem.sqlstate in NOT_INTO_A_VIEW and table is not None and held.overlays:
+        elif problem.sqlstate in NOT_INTO_A_VIEW and table in {each.name for each in held.found.tables}:
             self._refused(said(problem), A_VIEW)
 
     def _remedy(self, held: Held, table: str | None) -> str:
@@ -240,7 +245,9 @@ class Visit:
             if held is None or self._process != os.getpid():
                 return
             try:
-                if not held.raw.closed:
+                if held.raw.closed:
+                    self._dialogue.note("the connection to the agent's database was lost before the end")
+                else:
                     self._look_back(held)
             except psycopg.Error as problem:
                 self._dialogue.note(f"the agent's database could not be asked in the end: {said(problem)}")

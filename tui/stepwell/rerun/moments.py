@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_right
 from collections import defaultdict
 from typing import NamedTuple
@@ -34,37 +33,37 @@ class Moments:
 
     def __init__(self, run: RecordedRun) -> None:
         self._run = run
-        self._at: dict[int, Stand] = {}
-        self._last = Stand(None, begun=False, following=run.steps[0].number if run.steps else None)
-        self._lock = threading.Lock()
+        self._at: dict[int, tuple[RecordedStep, bool]] = {}
+        """The step that each has asked for last, and whether it has no answer of it yet."""
+        self._last: tuple[RecordedStep, bool] | None = None
+        self._asked: dict[int, int] = {}
+        """Who has asked for which step."""
         self._lanes: dict[int | None, list[int]] = defaultdict(list)
         for step in run.steps:
             self._lanes[step.lane].append(step.number)
 
     def asked(self, step: RecordedStep, lane: int) -> None:
         """That thread or task has begun this step."""
-        self._move(lane, Stand(step.number, begun=True, following=None))
+        self._asked[step.number] = lane
+        self._at[lane] = self._last = step, True
 
-    def answered(self, step: RecordedStep, lane: int) -> None:
-        """It has what the step gave."""
-        self._move(lane, Stand(step.number, begun=False, following=self._following(step)))
+    def answered(self, step: RecordedStep) -> None:
+        """Who asked for it has what the step gave."""
+        self._at[self._asked[step.number]] = self._last = step, False
 
     def of(self, lane: int) -> Stand:
         """Where it is."""
-        with self._lock:
-            return self._at.get(lane, self._last)
-
-    def _move(self, lane: int, stand: Stand) -> None:
-        with self._lock:
-            self._at[lane] = self._last = stand
+        found = self._at.get(lane, self._last)
+        if found is None:
+            return Stand(None, begun=False, following=self._run.steps[0].number if self._run.steps else None)
+        step, begun = found
+        return Stand(step.number, begun, None if begun else self._following(step))
 
     def _following(self, step: RecordedStep) -> int | None:
         """The next one of the same thread or task that is not inside of this one."""
         lane = self._lanes[step.lane]
-        for number in lane[bisect_right(lane, step.number) :]:
-            if not self._is_inside(number, step.number):
-                return number
-        return None
+        later = (lane[place] for place in range(bisect_right(lane, step.number), len(lane)))
+        return next((number for number in later if not self._is_inside(number, step.number)), None)
 
     def _is_inside(self, number: int | None, outer: int) -> bool:
         while number is not None and number > outer:

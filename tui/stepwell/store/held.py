@@ -132,7 +132,8 @@ class Held:
 
     def wrote(self, before: Instant, after: Instant, origin: Origin | None) -> bool:
         """Whether the agent's connection, which both are of, wrote to a watched table between the two."""
-        return wrote(self.raw, survey(self.raw, after, origin).standings, before, after)
+        found = self.found.standings or survey(self.raw, after, origin).standings
+        return before.snapshot != after.snapshot and wrote(self.raw, found, before, after)
 
     def look(self) -> None:
         """Note which tables have been read."""

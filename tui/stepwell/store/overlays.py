@@ -49,6 +49,9 @@ class Overlay:
     standing: Standing
     columns: tuple[Column, ...]
     constraint: str
+    """The name of its primary key."""
+    checks: tuple[tuple[str, str], ...]
+    """Name and expression of what is checked of each row."""
 
     @property
     def rows(self) -> sql.Identifier:
@@ -148,11 +151,12 @@ def _described(connection: Connection[Any], standing: Standing) -> Overlay:
         rows = cursor.execute(query("read_writable"), given, prepare=False).fetchall()
     constraint = next((row["constraint"] for row in rows if row["constraint"]), f"{table.name}_pkey")
     columns = [
-        Column(**{name: value for name, value in row.items() if name != "constraint"})
+        Column(**{name: value for name, value in row.items() if name not in ("constraint", "checks")})
         for row in rows
         if row["name"] in table.columns
     ]
-    return Overlay(standing, tuple(columns), constraint)
+    checks = sorted((rows[0]["checks"] or {}).items()) if rows else ()
+    return Overlay(standing, tuple(columns), constraint, tuple(checks))
 
 
 def _give_default(connection: Connection[Any], overlay: Overlay, column: Column) -> None:
@@ -194,6 +198,7 @@ def _function(overlay: Overlay) -> sql.Composed:
             "excluded": names(table.columns, "excluded"),
             "computed": listed([_computed(overlay, c) for c in overlay.columns if c.generated], "\n    "),
             "required": listed([_required(overlay, c) for c in overlay.columns if c.required], "\n    "),
+            "checked": listed([_checked(overlay, *check) for check in overlay.checks], "\n    "),
             "taken": overlay.same("taken", "new"),
             "duplicate": sql.Literal(duplicate),
             "detail": sql.Literal(detail),
@@ -205,12 +210,20 @@ def _function(overlay: Overlay) -> sql.Composed:
 
 
 def _computed(overlay: Overlay, column: Column) -> sql.Composed:
-    """Its value, by the table's own expression: no names but those of its columns are in sight."""
-    named = listed(
-        [sql.SQL("new.{0} AS {0}").format(sql.Identifier(c.name)) for c in overlay.columns if not c.generated]
+    """Its value, by the table's own expression."""
+    return sql.SQL("new.{} := {};").format(
+        sql.Identifier(column.name),
+        _worked_out(
+            overlay, column.expression or "NULL", [c.name for c in overlay.columns if not c.generated]
+        ),
     )
-    return sql.SQL("new.{} := (SELECT {} FROM (SELECT {}) AS named);").format(
-        sql.Identifier(column.name), raw(column.expression or "NULL"), named
+
+
+def _worked_out(overlay: Overlay, expression: str, columns: Sequence[str]) -> sql.Composed:
+    """What an expression of the table's own gives of a row: no names but those of its columns are in sight."""
+    named = listed([sql.SQL("new.{0} AS {0}").format(sql.Identifier(name)) for name in columns])
+    return sql.SQL("(SELECT {} FROM (SELECT {}) AS {})").format(
+        raw(expression), named, sql.Identifier(overlay.standing.table.name)
     )
 
 
@@ -218,12 +231,42 @@ def _required(overlay: Overlay, column: Column) -> sql.Composed:
     table = overlay.standing.table
     said = f'null value in column "{column.name}" of relation "{table.name}" violates not-null constraint'
     return sql.SQL(
-        "IF num_nulls(new.{name}) = 1 THEN RAISE not_null_violation USING MESSAGE = {said}, SCHEMA = {schema},"
-        " TABLE = {table}, COLUMN = {column}; END IF;"
+        "IF num_nulls(new.{name}) = 1 THEN RAISE not_null_violation USING MESSAGE = {said}, DETAIL = {row},"
+        " SCHEMA = {schema}, TABLE = {table}, COLUMN = {column}; END IF;"
     ).format(
         name=sql.Identifier(column.name),
         said=sql.Literal(said),
+        row=_failing(overlay),
         schema=sql.Literal(table.schema),
         table=sql.Literal(table.name),
         column=sql.Literal(column.name),
     )
+
+
+def _checked(overlay: Overlay, name: str, expression: str) -> sql.Composed:
+    table = overlay.standing.table
+    return sql.SQL(
+        "IF {fails} IS FALSE THEN RAISE check_violation USING MESSAGE = {said}, DETAIL = {row}, SCHEMA = {schema},"
+        " TABLE = {table}, CONSTRAINT = {name}; END IF;"
+    ).format(
+        fails=_worked_out(overlay, expression, table.columns),
+        said=sql.Literal(f'new row for relation "{table.name}" violates check constraint "{name}"'),
+        row=_failing(overlay),
+        schema=sql.Literal(table.schema),
+        table=sql.Literal(table.name),
+        name=sql.Literal(name),
+    )
+
+
+def _failing(overlay: Overlay) -> sql.Composed:
+    """As Postgres tells of a row that is refused."""
+    values = listed(
+        [sql.SQL("format('%s', new.{0})").format(sql.Identifier(c)) for c in overlay.standing.table.columns]
+    )
+    nulls = listed(
+        [sql.SQL("num_nulls(new.{0}) = 1").format(sql.Identifier(c)) for c in overlay.standing.table.columns]
+    )
+    return sql.SQL(
+        "format('Failing row contains (%s).', (SELECT string_agg(CASE WHEN missing THEN 'null' ELSE value END, ', '"
+        " ORDER BY place) FROM unnest(ARRAY[{values}], ARRAY[{nulls}]) WITH ORDINALITY AS row (value, missing, place)))"
+    ).format(values=values, nulls=nulls)

@@ -132,9 +132,10 @@ def number(connection: Connection[Any], overlay: Overlay, instant: Instant | Non
     for column in overlay.columns:
         if column.sequence is None or column.increment is None:
             continue
-        best = sql.SQL("(SELECT max({}) + {} FROM {})").format(
-            sql.Identifier(column.name), sql.Literal(column.increment), overlay.view
-        )
+        best = sql.SQL("(SELECT max({}) FROM {})").format(sql.Identifier(column.name), overlay.view)
+        if instant is not None and column.name in overlay.standing.table.key:
+            best = sql.SQL("greatest({}, {})").format(best, _made_last(overlay, column, instant))
+        best = sql.SQL("{} + {}").format(best, sql.Literal(column.increment))
         if instant is not None and (made := _made_next(overlay, column, instant)) is not None:
             best = sql.SQL("coalesce({}, {})").format(made, best)
         connection.execute(
@@ -143,6 +144,15 @@ def number(connection: Connection[Any], overlay: Overlay, instant: Instant | Non
             ),
             prepare=False,
         )
+
+
+def _made_last(overlay: Overlay, column: Column, instant: Instant) -> sql.Composed:
+    """The largest number that the log knows of, of rows that are gone, too."""
+    standing = overlay.standing
+    kept = _kept(standing.key[standing.table.key.index(column.name)])
+    return sql.SQL("(SELECT max(e.{}) FROM {} AS e WHERE {})").format(
+        kept, sql.Identifier(LOG, f"t{standing.id}"), visible(instant)
+    )
 
 
 def _made_next(overlay: Overlay, column: Column, instant: Instant) -> sql.Composed | None:
