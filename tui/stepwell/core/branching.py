@@ -1,5 +1,6 @@
 """What a branch of a run has of its own: the steps from the fork on, and of those before it what it has otherwise."""
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -147,7 +148,7 @@ def _places(done: Iterable[RecordedStep], lost: Iterable[RecordedStep]) -> dict[
         if step.finished_order is None:
             late.append(step.number)
         else:
-            places[step.number] = step.finished_order - sum(order < step.finished_order for order in before)
+            places[step.number] = step.finished_order - bisect_left(before, step.finished_order)
     if places:
         places.update(zip(late, range(max(places.values()) + 1, 2**31), strict=False))
     return places
