@@ -1,6 +1,7 @@
 """Databases that tests of the screens look at."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import UUID
 
 import psycopg
@@ -8,7 +9,7 @@ import pytest
 
 import stepwell
 from stepwell.store.watching import watch
-from tests.app import recorded, watched
+from tests.app import desk, recorded, watched
 from tests.conftest import create_database, drop_database
 
 
@@ -37,6 +38,23 @@ def watched_dsn(server: str, schema_template: str) -> Iterator[str]:
     watched.fill(conninfo)
     yield conninfo
     drop_database(server, conninfo)
+
+
+@pytest.fixture(scope="session")
+def desk_dsn(server: str, schema_template: str) -> Iterator[str]:
+    """Conninfo of a database with the run of the refund desk: only to be read."""
+    conninfo = create_database(server, schema_template)
+    desk.record(conninfo)
+    yield conninfo
+    drop_database(server, conninfo)
+
+
+@pytest.fixture
+def desk_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with the agent as it was recorded."""
+    desk.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The debugger with the agent's own code: every move runs it to the step, and what it does otherwise is seen."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,26 +11,8 @@ from stepwell.app.view import DIVERGED
 from tests.app import desk
 from tests.app.desk import DESK, NAME
 from tests.app.stepping import Debugging, debug
-from tests.conftest import create_database, drop_database
 
 AGENT = Agent(NAME)
-
-
-@pytest.fixture(scope="session")
-def desk_dsn(server: str, schema_template: str) -> Iterator[str]:
-    """Conninfo of a database with the run of the refund desk: only to be read."""
-    conninfo = create_database(server, schema_template)
-    desk.record(conninfo)
-    yield conninfo
-    drop_database(server, conninfo)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with the agent as it was recorded."""
-    desk.write(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def limited(folder: Path) -> None:
@@ -43,7 +24,7 @@ def title(debugger: Debugging) -> str:
     return debugger.rows("title")[0]
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("desk_folder")
 def test_each_move_runs_the_agent_to_that_step(desk_dsn: str) -> None:
     """Title and status say that it is the same, INPUT where in its code the step was asked for."""
 
@@ -63,9 +44,11 @@ def test_each_move_runs_the_agent_to_that_step(desk_dsn: str) -> None:
     debug(desk_dsn, DESK, act, agent=AGENT)
 
 
-def test_a_divergence_is_told_flagged_jumped_to_and_shown_side_by_side(desk_dsn: str, folder: Path) -> None:
+def test_a_divergence_is_told_flagged_jumped_to_and_shown_side_by_side(
+    desk_dsn: str, desk_folder: Path
+) -> None:
     """The badge stays while one looks at steps before it."""
-    limited(folder)
+    limited(desk_folder)
 
     async def act(debugger: Debugging) -> None:
         await debugger.press("G")
@@ -92,10 +75,10 @@ def test_a_divergence_is_told_flagged_jumped_to_and_shown_side_by_side(desk_dsn:
 
 @pytest.mark.parametrize(("size", "beside"), [((80, 24), False), ((120, 40), True), ((30, 8), False)])
 def test_the_sides_stand_beside_each_other_where_there_is_room(
-    desk_dsn: str, folder: Path, size: tuple[int, int], beside: bool
+    desk_dsn: str, desk_folder: Path, size: tuple[int, int], beside: bool
 ) -> None:
     """`z` lays them out the other way; Enter goes to the step from wherever one was."""
-    limited(folder)
+    limited(desk_folder)
 
     async def act(debugger: Debugging) -> None:
         await debugger.press("D")
@@ -109,10 +92,10 @@ def test_the_sides_stand_beside_each_other_where_there_is_room(
     debug(desk_dsn, DESK, act, agent=AGENT, size=size, step=5)
 
 
-def test_what_the_agent_prints_has_a_pane(desk_dsn: str, folder: Path) -> None:
+def test_what_the_agent_prints_has_a_pane(desk_dsn: str, desk_folder: Path) -> None:
     """Nothing of it gets to the terminal as it is; `o` again shows STATE."""
     desk.write(
-        folder, ('print(f"{len(messages)} messages")', r'print("\x1b[2J\x1b]52;c;eA==\x07 [bold] \0")')
+        desk_folder, ('print(f"{len(messages)} messages")', r'print("\x1b[2J\x1b]52;c;eA==\x07 [bold] \0")')
     )
 
     async def act(debugger: Debugging) -> None:
@@ -132,10 +115,10 @@ def test_what_the_agent_prints_has_a_pane(desk_dsn: str, folder: Path) -> None:
     debug(desk_dsn, DESK, act, agent=AGENT)
 
 
-def test_a_move_does_not_wait_for_an_agent_that_hangs(desk_dsn: str, folder: Path) -> None:
+def test_a_move_does_not_wait_for_an_agent_that_hangs(desk_dsn: str, desk_folder: Path) -> None:
     """The world of the step is there; Ctrl-C ends the replay, and a move to another step the one before."""
     desk.write(
-        folder, ("    messages = [", "    import threading; threading.Event().wait()\n    messages = [")
+        desk_folder, ("    messages = [", "    import threading; threading.Event().wait()\n    messages = [")
     )
 
     async def act(debugger: Debugging) -> None:
@@ -155,10 +138,10 @@ def test_a_move_does_not_wait_for_an_agent_that_hangs(desk_dsn: str, folder: Pat
 
 
 def test_what_keeps_the_agent_from_being_run_is_said_and_the_run_still_steps(
-    desk_dsn: str, folder: Path
+    desk_dsn: str, desk_folder: Path
 ) -> None:
     """Mending the module is enough: the next move imports it anew."""
-    (folder / "desk.py").write_text("main = 1 +\n")
+    (desk_folder / "desk.py").write_text("main = 1 +\n")
 
     async def act(debugger: Debugging) -> None:
         assert "AGENT cannot be run" in title(debugger)
@@ -167,21 +150,21 @@ def test_what_keeps_the_agent_from_being_run_is_said_and_the_run_still_steps(
         assert "SyntaxError" in debugger.pane(Pane.AGENT)
         await debugger.press("n")
         assert debugger.number == 2
-        desk.write(folder)
+        desk.write(desk_folder)
         await debugger.press("n")
         assert "AGENT same to 3" in title(debugger)
 
     debug(desk_dsn, DESK, act, agent=AGENT)
 
 
-def test_code_that_has_changed_is_run_as_it_is_now(desk_dsn: str, folder: Path) -> None:
+def test_code_that_has_changed_is_run_as_it_is_now(desk_dsn: str, desk_folder: Path) -> None:
     """While the debugger stays open: the fix is tried by the next key."""
-    limited(folder)
+    limited(desk_folder)
 
     async def act(debugger: Debugging) -> None:
         await debugger.press("G")
         assert "AGENT diverged at 5" in title(debugger)
-        desk.write(folder)
+        desk.write(desk_folder)
         await debugger.press("p")
         assert "AGENT same to 7" in title(debugger)
         assert DIVERGED not in debugger.rows("strip")[0]
@@ -189,9 +172,11 @@ def test_code_that_has_changed_is_run_as_it_is_now(desk_dsn: str, folder: Path) 
     debug(desk_dsn, DESK, act, agent=AGENT)
 
 
-def test_an_agent_that_dies_is_named_with_its_place(desk_dsn: str, folder: Path) -> None:
+def test_an_agent_that_dies_is_named_with_its_place(desk_dsn: str, desk_folder: Path) -> None:
     """And what it had printed until then is there."""
-    desk.write(folder, ("            result =", "            import os; os._exit(7)\n            result ="))
+    desk.write(
+        desk_folder, ("            result =", "            import os; os._exit(7)\n            result =")
+    )
 
     async def act(debugger: Debugging) -> None:
         await debugger.press("nno")

@@ -93,7 +93,7 @@ def _input(view: View, world: World, width: int) -> Content:
     label = "stale from here" if view.what_if and view.what_if.stale_from is stale else "stale"
     words = wrap_line((Span(f"{label}: {clean(stale.words)}", Role.NEW),), width)
     start, lines = shown.document.start_line, rows(shown.document)
-    return Content(f"{shown.label}, {label}", Rows(chain(islice(lines, start), words, lines), start))
+    return Content(f"{label}, {shown.label}", Rows(chain(islice(lines, start), words, lines), start))
 
 
 def _stale(view: View, world: World) -> Stale | None:

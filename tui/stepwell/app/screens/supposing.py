@@ -41,8 +41,17 @@ class SupposingScreen(RerunningScreen):
         self.pending = Pending()
         self._before: list[WhatIf | None] = []
         """What `u` goes back to, newest last."""
+        self._opening = False
+        """Whether the editor is about to open."""
+        self._wanted_edit = ""
+        """Where the step is to be edited once its world is there."""
         self._draft: tuple[int, str] | None = None
         """A text that is no JSON yet, and the step that it is for."""
+
+    @property
+    def looking(self) -> bool:
+        """What is typed before the editor is there is for the editor."""
+        return super().looking or self._opening
 
     def action_edit(self, where: str = "here") -> None:
         view = self.view
@@ -51,30 +60,38 @@ class SupposingScreen(RerunningScreen):
         if words := self._why_not(view):
             self.say(words)
             return
-        assert view.world is not None
+        if view.world is None or view.stale:
+            self._wanted_edit = where
+            self._opening = True
+            return
         number, now, is_outside = view.world.number, view.what_if, where == "outside"
         if self._draft is not None and self._draft[0] == number:
             self.post_message(Editable(number, self._draft[1], is_outside))
             return
+        self._opening = True
         self.say("reading the recording; Ctrl-C cancels")
         self.worker.submit("edit", lambda: self.mover.supposer.editable(number, now, is_outside))
 
+    def arrived(self) -> None:
+        super().arrived()
+        where, self._wanted_edit = self._wanted_edit, ""
+        if where:
+            self.action_edit(where)
+
     def _why_not(self, view: View) -> str:
         """Why the step at the cursor cannot be edited; empty if it can."""
-        world = view.world
-        if view.timeline.current is None:
+        step = view.timeline.current
+        if step is None:
             return "the run has no step to edit"
-        if world is None or view.stale:
-            return "still reading this step"
-        if view.what_if is not None and view.what_if.number != world.number:
+        if view.what_if is not None and view.what_if.number != step.number:
             return f"step {view.what_if.number} is edited: u undoes that, W saves it; then this one"
-        if world.moment is Moment.ASKED:
+        if view.timeline.moment is Moment.ASKED:
             return "what it gave came after this moment: a shows it, e edits it then"
         return ""
 
     @on(Editable)
     def _editable(self, message: Editable) -> None:
-        view = self.view
+        view, self._opening = self.view, False
         if view is None or view.stale or view.world is None or view.world.number != message.number:
             return
         if message.outside:
@@ -196,6 +213,7 @@ class SupposingScreen(RerunningScreen):
     @on(Failed)
     def _cannot_be_taken(self, message: Failed) -> None:
         """A value that cannot be kept stays in the editor, to be mended."""
+        self._opening = False
         if message.job == "suppose" and self._draft is not None and self.view is not None:
             self.edit_here(self._draft[1], message.text)
 
