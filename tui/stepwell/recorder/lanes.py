@@ -30,6 +30,11 @@ class Lanes:
         return self._numbers.setdefault(worker, next(self._count)) if found is None else found
 
 
+def in_pool() -> bool:
+    """Whether a pool of threads has the code that calls this do."""
+    return _piece_of_work() is not None
+
+
 def _worker() -> object:
     if _get_running_loop() is not None and (task := current_task()) is not None:
         return task

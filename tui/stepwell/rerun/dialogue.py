@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import thread as pools
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from stepwell.core.rerun import Place
 from stepwell.core.steps import STATE_UPDATE
 from stepwell.errors import StepwellError
 from stepwell.recorder.calls import in_loop
-from stepwell.recorder.lanes import Lanes
+from stepwell.recorder.lanes import Lanes, in_pool
 from stepwell.rerun.stops import Diverged, Reached, Refused, Stop, WentLive
 
 QUIET = 1.0
@@ -109,8 +108,7 @@ class Dialogue:
         return found
 
     def _wanders(self) -> bool:
-        thread = threading.current_thread()
-        return thread is not self._thread and thread not in pools._threads_queues and not in_loop()
+        return threading.current_thread() is not self._thread and not in_loop() and not in_pool()
 
     def answered(self, step: RecordedStep) -> None:
         """The agent has what the step gave."""
