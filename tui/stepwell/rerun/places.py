@@ -7,6 +7,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -15,11 +16,12 @@ from stepwell.core.rerun import Place
 OWN = str(Path(__file__).parents[1]) + os.sep
 
 
-def libraries() -> list[str]:
+@cache
+def libraries() -> tuple[str, ...]:
     """The folders in which nothing is the user's own code: of Stepwell's, installed packages', then Python's."""
     names = ("purelib", "platlib", "stdlib", "platstdlib")
     found = [OWN, *(sysconfig.get_path(name) for name in names)]
-    return [*dict.fromkeys(os.path.join(os.path.realpath(folder), "") for folder in found if folder)]
+    return tuple(dict.fromkeys(os.path.join(os.path.realpath(folder), "") for folder in found if folder))
 
 
 class Places:

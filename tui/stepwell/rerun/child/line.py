@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import select
 import socket
 import threading
 from typing import Any
@@ -47,6 +48,10 @@ class Line:
         while b"\n" in self._read:
             found.append(self._next())
         return found
+
+    def has_news(self) -> bool:
+        """Whether there is something to receive."""
+        return bool(self._read or select.select([self._end], [], [], 0)[0])
 
     def close(self) -> None:
         self._end.close()

@@ -17,7 +17,7 @@ from typing import NoReturn
 from stepwell.core.identity import Identities
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.restated import with_payload
-from stepwell.errors import StepwellError
+from stepwell.errors import EncodingError, StepwellError
 from stepwell.rerun import guards
 from stepwell.rerun.child.finding import find_agent, stand_for_main
 from stepwell.rerun.child.line import Line, Message
@@ -79,8 +79,9 @@ def _serve(line: Line, agency: Agency, notes: dict[str, None]) -> None:
     sources = Sources(Places(libraries()).is_users)
     once = _once(notes)
     gc.collect()
-    gc.freeze()
     line.send({"is": "ready"})
+    _work_ahead(line, agency)
+    gc.freeze()
     while (asked := line.receive()) is not None:
         if sources.changed():
             line.send({"is": "stale"})
@@ -88,6 +89,15 @@ def _serve(line: Line, agency: Agency, notes: dict[str, None]) -> None:
         if once is not None:
             _take_turn(line, agency, agent, asked, (*notes, once))
         _fork(line, agency, agent, asked, tuple(notes))
+
+
+def _work_ahead(line: Line, agency: Agency) -> None:
+    """As long as nobody asks for anything, work out what every replay needs."""
+    with suppress(EncodingError):  # the replay will meet it where it matters
+        for step in agency.recorded.steps:
+            if line.has_news():
+                return
+            agency.identities.digest(step)
 
 
 def _once(notes: dict[str, None]) -> str | None:
