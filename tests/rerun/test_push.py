@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from stepwell.core.divergence import Kind
 from stepwell.core.recorded import RecordedRun
 from stepwell.rerun.replaying import play
 from tests.rerun.agents import ToolError, fail, model, search
+from tests.rerun.project import made
 
 Record = Callable[[Any], RecordedRun]
 
@@ -215,3 +218,34 @@ def test_what_is_no_question_is_said_to_be_none(said: Any, record: Record) -> No
 
     play(record(live), catching)
     assert "(type, name, input)" in str(raised[0])
+
+
+FED = """
+class Agent:
+    def __init__(self):
+        self.texts, self.asked, self.result = [], 0, None
+
+    def step(self):
+        self.asked += 1
+        if self.asked > 6:
+            self.result = self.texts[-1]
+            return None
+        if self.asked % 2:
+            return "llm_call", "model", {"messages": list(self.texts)}
+        return "tool_call", "search", {"query": self.texts[-1]}
+
+    def llm_response(self, reply):
+        self.texts.append(reply["text"])
+
+    def tool_result(self, result):
+        print("found", len(result))
+"""
+
+
+def test_a_class_of_agents_that_are_fed_is_named_as_any_agent(tmp_path: Path, schema_dsn: str) -> None:
+    (tmp_path / "fed.py").write_text(FED)
+    with made(tmp_path, schema_dsn) as project, closing(project.process("fed:Agent")) as process:
+        for to, served in [(None, 6), (3, 3), (None, 6)]:
+            report = process.replay(to)
+            assert (report.divergence, report.refused, report.served) == (None, None, served)
+            assert report.output == "found 3\n" * (served // 2)
