@@ -167,13 +167,15 @@ class Keeper:
         """Goes on in any case, as a child may have been stopped only."""
         with suppress(BlockingIOError):
             self._woken.recv(4096)
-        if self._module is None or os.waitid(os.P_PID, self._module, _ENDED) is None:
+        if self._module is None:
+            return True
+        process, status = os.waitpid(self._module, os.WNOHANG)
+        if process == 0:
             return True
         while self._module_line is not None:  # its last words
             self._heard()
         played = self._playing == self._module
         self._kill(self._module)  # what it may have left behind
-        _, status = os.waitpid(self._module, 0)
         self._agency.learn(status)
         self._module = self._playing = None
         if self._leaving:
@@ -202,6 +204,3 @@ class Keeper:
                     self._heard()
         self._kill(self._module)
         os.waitpid(self._module, 0)
-
-
-_ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT

@@ -125,10 +125,9 @@ def _fork(line: Line, agency: Agency, agent: Agent, asked: Message, notes: tuple
     with suppress(OSError):  # it may have done so itself, and be gone
         os.setpgid(process, process)
     line.send({"is": "playing", "process": process})
-    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+    _, status = os.waitpid(process, 0)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)  # what it may have left behind
-    _, status = os.waitpid(process, 0)
     agency.learn(status)
     line.send({"is": "ended", "status": status})
 
