@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stepwell.core.codec import encode
 from stepwell.core.leaves import calls
 from stepwell.core.sources import How
-from stepwell.core.steps import STATE_UPDATE
+from stepwell.core.steps import LLM_CALL, STATE_UPDATE
 from stepwell.core.whatif import WhatIf, editable, what_if
 from stepwell.core.world import MISSING, Moment
 from stepwell.errors import NotFoundError
@@ -129,6 +129,15 @@ def test_a_telling_value_in_the_arguments_of_a_later_call_is_from_the_step_that_
     story.tool("refund", {"order": 8842}, "done")
     assert stale(story.what_if(2, changed(ROWS, 0, "id", to=1))) == [3]
     assert stale(story.what_if(2, changed(ROWS, 1, "id", to=1))) == []
+
+
+def test_what_a_step_was_given_itself_is_not_from_it() -> None:
+    """A reply that names its model is not where later calls have the name from."""
+    story = Story()
+    given = {"model": "some-model-9", "messages": [user("hello")]}
+    story.add(LLM_CALL, given, {"model": "some-model-9", "content": "hm"}, "m", agent="a")
+    story.add(LLM_CALL, {**given, "messages": [user("bye")]}, "hm", "m", agent="b")
+    assert stale(story.what_if(1, {"model": "another-model", "content": "hm"})) == []
 
 
 def test_values_flow_through_the_state() -> None:

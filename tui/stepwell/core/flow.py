@@ -167,6 +167,7 @@ class _Trace:
             self._replies[step.agent].append((step, list(calls(gave))))
         most = self._seen[_kind(step)].most
         self._said.add(leaf.text for leaf in given if leaf.text not in most)
+        self._said.begin(step.number)
         self._under_way.append(step)
         for text, count in Counter(leaf.text for leaf in given).items():
             if count > most[text]:
@@ -177,7 +178,6 @@ class _Trace:
         ended = [step for step in self._under_way if ended_before(step, here)]
         self._said.add(step.payload.output or "" for step in ended)
         self._under_way = [step for step in self._under_way if step not in ended]
-        self._said.begin(here.number)
 
     def _id_of(self, step: RecordedStep) -> str | None:
         return self._calls[step.number][1].id if step.number in self._calls else None

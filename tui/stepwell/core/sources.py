@@ -63,7 +63,7 @@ class Said:
         self._joined = ""
 
     def begin(self, number: int) -> None:
-        """What was added before is known before step `number`."""
+        """What was added by now is known before step `number` gives anything."""
         self._starts[number] = self._length
 
     def add(self, texts: Iterable[str]) -> None:
@@ -73,7 +73,7 @@ class Said:
         self._length += len(text)
 
     def holds(self, spelled: Sequence[str], number: int) -> bool:
-        """Whether one of these texts stands there before step `number`."""
+        """Whether one of these texts was known before step `number` gave anything."""
         end = self._starts[number]
         if end > len(self._joined):
             self._joined = "".join([self._joined, *self._texts])
