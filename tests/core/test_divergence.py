@@ -58,6 +58,14 @@ def test_a_sentence_says_that_there_is_nothing_and_how_many_more_and_what_may_be
     assert sentence(Divergence(Kind.RESULT, None, "$", "ok", MISSING)).startswith("after the last step: ")
 
 
+def test_of_two_long_texts_a_sentence_says_what_follows_on_what_is_alike() -> None:
+    cut, whole = "x" * 2048, "x" * 2048 + 'y", "status": "ok"'
+    assert sentence(Divergence(Kind.INPUT, 6, "$.content", cut, whole)) == (
+        'step 6: input changed at $.content: alike for 2,048 characters, then recorded ends, now "y\\", '
+        '\\"status\\": \\"ok\\""'
+    )
+
+
 def test_a_sentence_stays_one_line_of_any_value() -> None:
     text = sentence(Divergence(Kind.INPUT, 1, "$", "line\n" * 1000, {"a": ["b"] * 1000}))
     assert "\n" not in text

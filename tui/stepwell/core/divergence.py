@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from os.path import commonprefix
 
 from stepwell.core.codec import dump
 from stepwell.core.state import Path, path_text, same
@@ -113,9 +114,19 @@ def sentence(found: Divergence) -> str:
     where = "after the last step" if found.step is None else f"step {found.step}"
     more = f" (and {len(found.others)} more)" if found.others else ""
     at = "" if found.path == "$" else f" at {found.path}"
-    sides = f"recorded {_brief(found.expected)}, now {_brief(found.actual)}"
+    sides = _sides(found.expected, found.actual)
     hint = "" if found.hint is None else f"; {found.hint}"
     return f"{where}: {found.kind}{at}: {sides}{more}{hint}"
+
+
+def _sides(expected: object, actual: object) -> str:
+    """Both sides; of two texts that begin alike for long, what follows."""
+    if isinstance(expected, str) and isinstance(actual, str):
+        alike = len(commonprefix([expected, actual]))
+        if alike > BRIEF // 2:
+            then, now = ("ends" if not rest else _brief(rest) for rest in (expected[alike:], actual[alike:]))
+            return f"alike for {alike:,} characters, then recorded {then}, now {now}"
+    return f"recorded {_brief(expected)}, now {_brief(actual)}"
 
 
 def _brief(value: object) -> str:
