@@ -91,7 +91,7 @@ def _input(view: View, world: World, width: int) -> Content:
     if not stale:
         return shown
     label = "stale from here" if view.what_if and view.what_if.stale_from is stale else "stale"
-    words = wrap_line((Span(f"{label}: {clean(stale.words)}", Role.NEW),), width)
+    words = rows(note(f"{label}: {clean(stale.words)}", width, Role.NEW))
     start, lines = shown.document.start_line, rows(shown.document)
     return Content(f"{label}, {shown.label}", Rows(chain(islice(lines, start), words, lines), start))
 

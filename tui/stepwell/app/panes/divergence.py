@@ -1,6 +1,7 @@
 """Where the agent's code and the recording part: both sides, beside each other or one below the other. Pure."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import NamedTuple
@@ -62,7 +63,20 @@ def sides(found: Divergence) -> tuple[list[str], list[str]]:
     """The lines of what was recorded, and of what the agent asks now."""
     if found.recorded is None and found.asked is None:
         return _laid_out(found.expected), _laid_out(found.actual)
-    return _lines(found.recorded), _lines(found.asked)
+    asked = found.asked
+    if found.recorded is not None and asked is not None:
+        asked = replace(asked, value=_in_order_of(found.recorded.value, asked.value))
+    return _lines(found.recorded), _lines(asked)
+
+
+def _in_order_of(pattern: object, value: object) -> object:
+    """A value with its keys in another one's order, which says nothing about either."""
+    if isinstance(pattern, dict) and isinstance(value, dict):
+        keys = [*(key for key in pattern if key in value), *(key for key in value if key not in pattern)]
+        return {key: _in_order_of(pattern.get(key), value[key]) for key in keys}
+    if isinstance(pattern, list) and isinstance(value, list):
+        return [_in_order_of(*both) for both in zip(pattern, value, strict=False)] + value[len(pattern) :]
+    return value
 
 
 def _lines(asked: Asked | None) -> list[str]:
