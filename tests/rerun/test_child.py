@@ -120,7 +120,7 @@ def test_a_divergence_is_told_though_the_agent_swallows_whatever_ends_it(
     report = hasty.replay()
     assert report.divergence is not None
     assert (report.divergence.kind, report.divergence.step) == (Kind.NOT_RECORDED, 5)
-    assert report.notes[-1].startswith("the agent went on nevertheless: it hangs at act.py:")
+    assert report.notes[-1].startswith("the agent went on nevertheless: it hangs at ")
 
 
 @pytest.mark.long
