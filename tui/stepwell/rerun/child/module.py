@@ -83,6 +83,8 @@ def _serve(line: Line, agency: Agency, notes: dict[str, None]) -> None:
     _work_ahead(line, agency)
     gc.freeze()
     while (asked := line.receive()) is not None:
+        if asked["do"] == "go":  # for one that was killed before it could hear it
+            continue
         if sources.changed():
             line.send({"is": "stale"})
             return
