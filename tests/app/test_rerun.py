@@ -185,3 +185,17 @@ def test_an_agent_that_dies_is_named_with_its_place(desk_dsn: str, desk_folder: 
         assert "3 messages" in debugger.pane(Pane.AGENT)
 
     debug(desk_dsn, DESK, act, agent=AGENT)
+
+
+@pytest.mark.usefixtures("desk_folder")
+def test_of_moves_in_quick_succession_the_newest_is_told(desk_dsn: str) -> None:
+    """However far the replay of the one before had got when it was ended."""
+
+    async def act(debugger: Debugging) -> None:
+        for _ in range(30):
+            await debugger.press("gnnn")
+            assert "AGENT same to 4" in title(debugger)
+            await debugger.press("pn")
+            assert "AGENT same to 4" in title(debugger)
+
+    debug(desk_dsn, DESK, act, agent=AGENT)

@@ -6,6 +6,7 @@ from uuid import UUID
 from textual.message import Message
 
 from stepwell.core.changed import ChangedSteps
+from stepwell.core.divergence import sentence
 from stepwell.core.heads import Growth, Heads
 from stepwell.core.pages import Listing, Page, Start, Story
 from stepwell.core.past import Answer, StepChanges
@@ -137,6 +138,9 @@ class Reran(Message, bubble=False):
         self.report = report
         self.milliseconds = milliseconds
         self.error = error
+        found = None if report is None else report.divergence
+        self.told = "" if found is None else sentence(found)
+        """A divergence in words: made here, where a long one does not hold up the keyboard."""
 
 
 class Editable(Message, bubble=False):

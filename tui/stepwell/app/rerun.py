@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass, replace
 
 from stepwell.app.present import clean
-from stepwell.core.divergence import Divergence, sentence
+from stepwell.core.divergence import Divergence
 from stepwell.core.rerun import Place, Report
 
 CANCELLED = "cancelled"
@@ -37,6 +37,8 @@ class Rerun:
     milliseconds: float = 0.0
     diverged: Divergence | None = None
     """The last that was found; it stays while one looks at steps before it."""
+    told: str = ""
+    """That in words."""
     error: str = ""
     """Why the agent cannot be run at all."""
     slow: bool = False
@@ -47,14 +49,12 @@ class Rerun:
         """The step that gets the badge."""
         return None if self.diverged is None else self.diverged.step
 
-    def with_report(self, report: Report, to: int | None, milliseconds: float) -> "Rerun":
-        """With what came of running it to step `to`."""
-        diverged = report.divergence or self.diverged
-        if report.divergence is None and report.same and self._is_beyond(to):
-            diverged = None
-        return replace(
-            self, report=report, to=to, milliseconds=milliseconds, diverged=diverged, error="", slow=False
-        )
+    def with_report(self, report: Report, to: int | None, milliseconds: float, told: str) -> "Rerun":
+        """With what came of running it to step `to`; `told` is its divergence in words."""
+        made = replace(self, report=report, to=to, milliseconds=milliseconds, error="", slow=False)
+        if report.divergence is not None:
+            return replace(made, diverged=report.divergence, told=told)
+        return replace(made, diverged=None, told="") if report.same and self._is_beyond(to) else made
 
     def _is_beyond(self, to: int | None) -> bool:
         """Whether a replay to step `to` would have met what was found before."""
@@ -85,7 +85,7 @@ class Rerun:
         if report is None:
             return ""
         if report.divergence is not None:
-            return f"agent: {shortened(sentence(report.divergence))}"
+            return f"agent: {shortened(self.told)}"
         if report.refused is not None:
             return f"agent: {shortened(report.refused)}"
         to = "the end" if self.to is None else str(self.to)

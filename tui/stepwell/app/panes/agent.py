@@ -19,7 +19,6 @@ from stepwell.app.present import (
 )
 from stepwell.app.rerun import Rerun, place_words, shortened
 from stepwell.app.view import View
-from stepwell.core.divergence import sentence
 
 
 def placed(label: str, view: View, width: int) -> str:
@@ -58,7 +57,7 @@ def _about(rerun: Rerun, width: int) -> Iterator[Row]:
     if report is None:
         return
     if report.divergence is not None:
-        yield from _wrapped(f"D {sentence(report.divergence)}", width, Role.ERROR)
+        yield from _wrapped(f"D {rerun.told}", width, Role.ERROR)
     if report.refused is not None:
         yield from _wrapped(f"! {report.refused}", width, Role.ERROR)
     if report.stopped is not None and report.stopped != f"step {rerun.to}":

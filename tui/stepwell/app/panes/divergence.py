@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from stepwell.app.panes.bars import READ_ONLY, ends, keys_line
@@ -22,10 +22,11 @@ from stepwell.app.present import (
     fit,
     line_cells,
     plain_text,
+    wrap,
     wrap_line,
 )  # fmt: skip
 from stepwell.app.rerun import at_step, shortened
-from stepwell.core.divergence import Asked, Divergence, sentence
+from stepwell.core.divergence import Asked, Divergence
 from stepwell.core.lines import lay_out
 from stepwell.core.prompts import messages_of, settings_of
 from stepwell.core.steps import LLM_CALL
@@ -39,8 +40,10 @@ ABOVE = 2
 """Lines above the first that differs that are in view as well."""
 MESSAGE_WIDTH = 160
 """Cells in which a prompt's messages are laid out before its lines are compared."""
-AROUND = 20
-"""Characters of a long text before and behind the first that differs."""
+LARGEST = 2_000_000
+"""Characters of both sides from which on only what the path leads to is shown: more would hold up the keyboard."""
+LONG_LINE = 4_000
+"""Characters of one line that are shown."""
 RECORDED, NOW = "-", "+"
 KEYS = (
     ("n/p", "difference"), ("z", "other layout"), ("Enter", "to its step"), ("Space", "page"), ("?", "keys"),
@@ -61,12 +64,22 @@ class Pair(NamedTuple):
 
 def sides(found: Divergence) -> tuple[list[str], list[str]]:
     """The lines of what was recorded, and of what the agent asks now."""
-    if found.recorded is None and found.asked is None:
+    whole = [side.value for side in (found.recorded, found.asked) if side is not None]
+    if not whole or sum(map(_size, whole)) > LARGEST:
         return _laid_out(found.expected), _laid_out(found.actual)
     asked = found.asked
     if found.recorded is not None and asked is not None:
         asked = replace(asked, value=_in_order_of(found.recorded.value, asked.value))
     return _lines(found.recorded), _lines(asked)
+
+
+def _size(value: object) -> int:
+    """About how many characters it has."""
+    if isinstance(value, dict):
+        return sum(len(str(key)) + _size(item) for key, item in value.items()) + len(value)
+    if isinstance(value, list):
+        return sum(map(_size, value)) + len(value)
+    return len(value) if isinstance(value, str) else 5
 
 
 def _in_order_of(pattern: object, value: object) -> object:
@@ -185,14 +198,24 @@ def _rows(pair: Pair, side: str, width: int) -> list[Line]:
 
 
 def _told_apart(text: str, other: str | None, role: Role) -> Line:
-    """The part in which a line differs from its other side in a role of its own."""
+    """The part in which a line differs from its other side in a role of its own; of a long line what is around that."""
     if other is None:
-        return (Span(clean(text), role),)
-    start = common_start(text, other)
-    stop = min(common_start(text[::-1], other[::-1]), min(len(text), len(other)) - start)
-    end = len(text) - stop
-    parts = ((text[:start], Role.PLAIN), (text[start:end], role), (text[end:], Role.PLAIN))
-    return tuple(Span(clean(part), own) for part, own in parts if part)
+        start, end = 0, len(text)
+    else:
+        start = common_start(text, other)
+        end = len(text) - min(common_start(text[::-1], other[::-1]), min(len(text), len(other)) - start)
+    first = 0 if len(text) <= LONG_LINE or start == len(text) else max(0, start - LONG_LINE // 2)
+    last = min(len(text), first + LONG_LINE)
+    parts = ((first, start, Role.PLAIN), (start, end, role), (end, last, Role.PLAIN))
+    return (
+        *_left_out(first),
+        *(Span(clean(text[a : min(b, last)]), own) for a, b, own in parts if a < min(b, last)),
+        *_left_out(len(text) - last),
+    )
+
+
+def _left_out(number: int) -> Line:
+    return (Span(f"… {count(number)} characters … ", Role.DIM),) if number else ()
 
 
 def title_line(found: Divergence, run: str, width: int) -> Line:
@@ -202,15 +225,9 @@ def title_line(found: Divergence, run: str, width: int) -> Line:
     return ends(left, [Span(READ_ONLY, Role.DIM)], width)
 
 
-def told_lines(found: Divergence, width: int, most: int = 3) -> list[Line]:
+def told_lines(told: str, width: int, most: int = 3) -> list[Line]:
     """What differs, and its path, in words."""
-    text = sentence(found)
-    expected, actual = found.expected, found.actual
-    if isinstance(expected, str) and isinstance(actual, str) and min(len(expected), len(actual)) > AROUND:
-        at = common_start(expected, actual)
-        parts = (dumps(side[max(0, at - AROUND) : at + AROUND]) for side in (expected, actual))
-        text += f"; from character {count(at + 1)} on: {' / '.join(parts)}"
-    return list(wrap_line((Span(clean(text), Role.ERROR),), width))[:most]
+    return [(Span(piece, Role.ERROR),) for piece in islice(wrap(clean(told), width), most)]
 
 
 def heads_line(found: Divergence, width: int, *, beside: bool) -> Line:

@@ -35,8 +35,10 @@ class DivergenceScreen(Screen[int | None]):
     DivergenceScreen #below { height: 1; }
     """
 
-    def __init__(self, found: Divergence, run: str) -> None:
+    def __init__(self, found: Divergence, told: str, run: str) -> None:
         super().__init__()
+        self._told = told
+        """It in a sentence."""
         self.found = found
         self._run = run
         self._other = False
@@ -73,7 +75,7 @@ class DivergenceScreen(Screen[int | None]):
 
     def _above(self, width: int, _: int) -> list[Line]:
         most = 3 if self.size.height >= 16 else 1
-        return [title_line(self.found, self._run, width), *told_lines(self.found, width, most)]
+        return [title_line(self.found, self._run, width), *told_lines(self._told, width, most)]
 
     def _make(self, width: int, _: int) -> Sides:
         self._sides = Sides(self.found, width, beside=self.beside)

@@ -124,7 +124,7 @@ class RerunningScreen(AskingScreen):
             self._run_to = None  # the next move tries again
             agent = replace(view.agent, report=None, error=message.error, slow=False)
         else:
-            agent = view.agent.with_report(message.report, to, message.milliseconds)
+            agent = view.agent.with_report(message.report, to, message.milliseconds, message.told)
         self._show_agent(replace(view, agent=agent))
 
     @on(Grown)
@@ -145,7 +145,7 @@ class RerunningScreen(AskingScreen):
         elif found is None:
             self.say("as far as the agent was run it does what was recorded; G runs it to the end")
         elif step is None or found.step in (None, step.number):
-            self.app.push_screen(DivergenceScreen(found, run_words(view)), self._sides_left)
+            self.app.push_screen(DivergenceScreen(found, view.agent.told, run_words(view)), self._sides_left)
         else:
             self.go_to_number(found.step)
 
