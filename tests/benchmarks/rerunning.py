@@ -9,7 +9,7 @@ from stepwell import Recorder
 from stepwell.core.identity import Identities
 from stepwell.replay.recorded import load
 from stepwell.rerun.child.process import AgentProcess
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import Terms, play
 from stepwell.store.connect import resolve
 from tests.benchmarks import trivial
 from tests.benchmarks.harness import Table, in_turns, ms, ratio
@@ -58,7 +58,7 @@ def _row(dsn: str, name: str, rounds: int) -> list[str]:
     identities, answers = Identities(recorded), Answers()
 
     def here() -> None:
-        assert play(recorded, agent, identities=identities).same
+        assert play(recorded, agent, terms=Terms(identities=identities)).same
 
     with _process(dsn, run.run_id, name) as process:
 

@@ -27,7 +27,7 @@ from stepwell.errors import InvalidFileError, NotFoundError, UsageError
 from stepwell.replay.cassettes import load as load_file
 from stepwell.replay.recorded import load
 from stepwell.rerun.files import ANEW
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import play
 from stepwell.store.connect import resolve
 from tests.commands.cases import FAILED, WELL, fill
 from tests.conftest import create_database, drop_database

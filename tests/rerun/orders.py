@@ -14,7 +14,7 @@ from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Report
 from stepwell.replay.recorded import load
 from stepwell.rerun.database import Database
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import Terms, play
 from stepwell.store.connect import resolve
 from stepwell.store.watching import watch
 
@@ -106,7 +106,7 @@ def again(
     dsn: str, recorded: RecordedRun, agent: Callable[[Run], object], *, writing: bool = False
 ) -> Report:
     """Replay it."""
-    return play(recorded, agent, database=Database(resolve(dsn), writing=writing))
+    return play(recorded, agent, terms=Terms(database=Database(resolve(dsn), writing=writing)))
 
 
 def digest(dsn: str) -> object:

@@ -11,7 +11,7 @@ from stepwell import Run
 from stepwell.core.divergence import Kind
 from stepwell.core.recorded import RecordedRun
 from stepwell.replay.recorded import load
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import play
 from stepwell.store.connect import resolve
 from tests.rerun.agents import AGENTS, search
 

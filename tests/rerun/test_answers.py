@@ -17,7 +17,7 @@ from stepwell import Recorder, Run
 from stepwell.core.recorded import RecordedRun
 from stepwell.replay.recorded import load
 from stepwell.rerun.answers import RecordedError
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import play
 from stepwell.store.connect import resolve
 from tests.rerun import faults
 from tests.rerun.faults import MAKERS, STAND_INS, CodedError, DemandingError, HoldingError

@@ -12,7 +12,7 @@ import pytest
 from stepwell import Run
 from stepwell.core.recorded import RecordedRun
 from stepwell.rerun.executing import Instead
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import Terms, play
 
 Record = Callable[[Any], RecordedRun]
 
@@ -77,7 +77,7 @@ def test_what_is_executed_on_purpose_takes_nothing_of_what_was_drawn(record: Rec
         return run.result([uuid.uuid4(), run.tool(len, "ab")])
 
     recorded = record(agent)
-    assert play(recorded, agent, instead=Instead(stand_ins={"look": look})).divergence is None
+    assert play(recorded, agent, terms=Terms(Instead(stand_ins={"look": look}))).divergence is None
 
 
 def test_drawing_more_than_was_recorded_is_said(record: Record) -> None:

@@ -25,7 +25,7 @@ from stepwell import Run
 from stepwell.core.divergence import Kind
 from stepwell.core.recorded import RecordedRun
 from stepwell.rerun.clock import PATIENCE, Clock
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import play
 from tests.rerun.agents import fetch, search
 
 Record = Callable[[Any], RecordedRun]
@@ -74,7 +74,7 @@ def test_who_waits_for_the_clock_waits_not_for_ever(read: Callable[[], float]) -
 
 def test_an_agent_that_polls_until_a_deadline_does_as_it_did(record: Record) -> None:
     def agent(run: Run) -> int:
-        deadline = time.time() + 0.03
+        deadline = time.time() + 0.25  # far from where a pause ends: time between steps is not recorded
         count = 0
         while time.time() < deadline:
             count += 1
@@ -82,7 +82,7 @@ def test_an_agent_that_polls_until_a_deadline_does_as_it_did(record: Record) -> 
         return run.result(count)
 
     def pause(count: int) -> int:
-        real_sleep(0.01)
+        real_sleep(0.1)
         return count
 
     real_sleep = time.sleep

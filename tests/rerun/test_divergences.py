@@ -14,7 +14,7 @@ import pytest
 from stepwell import Run
 from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.recorded import RecordedRun
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import play
 from tests.rerun.agents import Workers, fetch, model, search
 
 Record = Callable[[Any], RecordedRun]

@@ -20,7 +20,7 @@ from psycopg.errors import ReadOnlySqlTransaction
 from stepwell import Run
 from stepwell.core.recorded import RecordedRun
 from stepwell.rerun import guards
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import play
 from tests.rerun.agents import search
 
 HERE = Path(__file__).name

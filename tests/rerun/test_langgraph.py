@@ -15,7 +15,7 @@ from langgraph.prebuilt import ToolNode
 from stepwell import Run
 from stepwell.core.divergence import Kind
 from stepwell.core.recorded import RecordedRun
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import play
 
 Record = Callable[[Any], RecordedRun]
 calls: list[str] = []

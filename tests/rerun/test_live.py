@@ -15,7 +15,7 @@ from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Report
 from stepwell.replay.recorded import load
 from stepwell.rerun.live import Leave, Live
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import Terms, play
 from stepwell.store.connect import resolve
 from tests.rerun.agents import fetch, model, search
 
@@ -34,7 +34,7 @@ def go_on(schema_dsn: str, leaves: list[Leave]) -> GoOn:
         leaves.append(leave)
         return True
 
-    return lambda recorded, agent: play(recorded, agent, live=Live(resolve(schema_dsn), allow))
+    return lambda recorded, agent: play(recorded, agent, terms=Terms(live=Live(resolve(schema_dsn), allow)))
 
 
 def agent_of(query: str, more: int = 2) -> Callable[[Run], list[str]]:
@@ -89,7 +89,7 @@ def test_nothing_is_called_without_leave(record: Record, schema_dsn: str) -> Non
     query = "a"
     recorded = record(agent)
     query, called[:] = "b", []
-    report = play(recorded, agent, live=Live(resolve(schema_dsn), lambda _: False))
+    report = play(recorded, agent, terms=Terms(live=Live(resolve(schema_dsn), lambda _: False)))
     assert (report.branch, called) == (None, [])
     assert report.divergence is not None
 

@@ -13,7 +13,7 @@ import pytest
 from stepwell import Run, UsageError
 from stepwell.core.divergence import Kind
 from stepwell.core.recorded import RecordedRun
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import play
 from tests.rerun.agents import ToolError, fail, model, search
 from tests.rerun.project import made
 

@@ -12,7 +12,7 @@ import pytest
 
 from stepwell import Run
 from stepwell.core.recorded import RecordedRun
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import play
 from tests.sdk_server import ASKED, ASKED_CLAUDE, Provider, serving
 
 Record = Callable[[Any], RecordedRun]

@@ -12,7 +12,7 @@ import pytest
 from stepwell import Run
 from stepwell.core.divergence import Kind
 from stepwell.core.recorded import RecordedRun
-from stepwell.rerun.replaying import play
+from stepwell.rerun.playing import play
 from tests.rerun.agents import search
 
 Record = Callable[[Any], RecordedRun]

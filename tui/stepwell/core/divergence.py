@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from os.path import commonprefix
+from itertools import takewhile
 
 from stepwell.core.codec import dump
 from stepwell.core.state import Path, path_text, same
@@ -122,7 +122,7 @@ def sentence(found: Divergence) -> str:
 def _sides(expected: object, actual: object) -> str:
     """Both sides; of two texts that begin alike for long, what follows."""
     if isinstance(expected, str) and isinstance(actual, str):
-        alike = len(commonprefix([expected, actual]))
+        alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(expected, actual, strict=False)))
         if alike > BRIEF // 2:
             then, now = ("ends" if not rest else _brief(rest) for rest in (expected[alike:], actual[alike:]))
             return f"alike for {alike:,} characters, then recorded {then}, now {now}"

@@ -1,10 +1,12 @@
 """A whole recorded run, as a replay through the agent's own code needs it."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 
 from stepwell.core.steps import Payload, RunHead
+
+_TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,22 @@ class RecordedRun:
     def complete(self) -> bool:
         """Whether the run came to an end, so that an agent that goes on does otherwise than it did."""
         return self.head.status in ("ok", "failed")
+
+    @cached_property
+    def ends(self) -> dict[int, datetime]:
+        """When each step ended, for a replay: no two at once, and in the order in which they did.
+
+        The recorded times need not be in that order: each is a beginning and a duration, measured apart.
+        """
+        found: dict[int, datetime] = {}
+        latest: datetime | None = None
+        for step in sorted(self.steps, key=lambda step: step.finished_order or 0):
+            if step.finished is None:
+                continue
+            if step.finished_order is not None:
+                latest = step.finished if latest is None else max(step.finished, latest + _TICK)
+            found[step.number] = step.finished if latest is None else latest
+        return found
 
     @cached_property
     def by_number(self) -> dict[int, RecordedStep]:

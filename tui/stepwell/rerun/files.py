@@ -21,7 +21,7 @@ from stepwell.recorder.redaction import Redact
 from stepwell.replay.cassettes import ENDING, PACKED, load, redacted, save
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.memory import record
-from stepwell.rerun.replaying import Agent, play
+from stepwell.rerun.playing import Agent, Terms, play
 from stepwell.rerun.stops import Diverged, Refused, Stop
 
 ANEW: ContextVar[list[str] | None] = ContextVar("stepwell_record", default=None)
@@ -51,7 +51,7 @@ def replay_file(
         anew.append(f"{place}: {_told(made)}")
         return Report(len(made.steps), len(made.steps) or None)
     recorded = load(place)
-    report = play(recorded, agent, None, Instead(pure, stand_ins or {}), connection=_no_tables)
+    report = play(recorded, agent, None, Terms(instead=Instead(pure, stand_ins or {}), connection=_no_tables))
     if (stop := _stop(report, recorded, place.name)) is not None:
         for note in report.notes:
             stop.add_note(f"note: {note}")

@@ -28,7 +28,7 @@ from stepwell.store.writing import moment
 
 if TYPE_CHECKING:
     from stepwell.recorder.writer import Writer
-    from stepwell.rerun.replaying import Agent
+    from stepwell.rerun.playing import Agent
 
 
 @dataclass

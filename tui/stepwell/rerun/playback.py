@@ -128,7 +128,7 @@ class Playback:
 
     def over(self, step: RecordedStep) -> None:
         """The agent gets what the step gave."""
-        self._clock.move_to(microseconds(step.finished))
+        self._clock.move_to(self._end_of(step))
         self._chance.after(step)
         if self._visit is not None:
             self._visit.answered(step)
@@ -151,7 +151,7 @@ class Playback:
 
     async def _until_over(self, step: RecordedStep, found: Outcome) -> None:
         """Wait for the end of the step. Where the task was cancelled then, that is waited for."""
-        finished, asked = microseconds(step.finished), self._clock.now
+        finished, asked = self._end_of(step), self._clock.now
         await self._clock.until(finished)
         if isinstance(found.error, asyncio.CancelledError) and finished is not None:
             took = finished - (microseconds(step.started) or finished)
@@ -184,6 +184,9 @@ class Playback:
 
         ways = Ways(lambda: self.over(step), too_far, refuse, lambda: self._until_over(step, found))
         return Reader(streamed, found.error, ways)
+
+    def _end_of(self, step: RecordedStep) -> int | None:
+        return microseconds(self.dialogue.run.ends.get(step.number))
 
     def _say(self, step: RecordedStep, found: Outcome) -> None:
         for path in found.redacted:

@@ -21,7 +21,7 @@ from stepwell.rerun.child.setup import WROTE, Setup
 from stepwell.rerun.database import Database
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.places import Places, libraries
-from stepwell.rerun.replaying import Agent, play
+from stepwell.rerun.playing import Agent, Terms, play
 
 
 def play_and_end(
@@ -36,17 +36,14 @@ def play_and_end(
     """Be that process."""
     try:
         _limit(setup)
-        instead, progress = Instead(setup.pure), Progress(setup.progress)
-        report = play(
-            recorded,
-            agent,
-            to,
-            instead,
-            identities,
-            progress,
-            database=database,
+        terms = Terms(
+            instead=Instead(setup.pure),
+            identities=identities,
+            on_step=Progress(setup.progress),
             on_end=lambda found: _say(setup, found),
+            database=database,
         )
+        report = play(recorded, agent, to, terms)
         report = replace(report, notes=(*notes, *report.notes), result=_shown(report.result))
     except MemoryError as error:
         report = _refused("out of memory", error)

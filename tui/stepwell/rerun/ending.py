@@ -1,0 +1,80 @@
+"""How an agent ended in a replay, beside how it ended then."""
+
+from __future__ import annotations
+
+from stepwell.core.codec import canonical, encode, hold, parse, view
+from stepwell.core.divergence import Divergence, Kind, first_difference
+from stepwell.core.recorded import RecordedRun
+from stepwell.core.rerun import Report
+from stepwell.core.world import MISSING
+from stepwell.errors import EncodingError
+from stepwell.recorder.failures import type_of
+from stepwell.rerun.dialogue import Dialogue
+from stepwell.rerun.places import Places, libraries
+from stepwell.rerun.stops import Diverged, Reached, Refused
+
+WELL = "an end without an error"
+
+
+def compare(dialogue: Dialogue, result: object, error: BaseException | None) -> None:
+    """See that the agent ended as it did then: with that result, or that error, and with nothing left to ask for."""
+    recorded = dialogue.run
+    found = dialogue.left() if recorded.complete else None
+    found = found or _other_end(recorded, error)
+    if found is None and error is None and recorded.result is not None:
+        found = _other_result(recorded, result)
+    if found is not None:
+        dialogue.end(Diverged(found))
+        if error is not None:
+            dialogue.note(f"the agent ended with {words(error)}{at(error)}")
+
+
+def words(error: BaseException) -> str:
+    """An error in a line: `ValueError: no such order`."""
+    return " ".join(f"{type_of(error)}: {error}".removesuffix(": ").split())
+
+
+def at(error: BaseException) -> str:
+    """Where in the agent's code it was raised."""
+    place = Places(libraries()).of_error(error)
+    return "" if place is None else f" at {place}"
+
+
+def _other_end(recorded: RecordedRun, error: BaseException | None) -> Divergence | None:
+    if not recorded.complete:
+        return None
+    expected = recorded.head.error
+    actual = None if error is None else f"{type_of(error)}: {error}".removesuffix(": ")
+    if recorded.head.status == "ok" and actual is None:
+        return None
+    if expected is not None and expected == actual:
+        return None
+    return Divergence(Kind.RESULT, None, "$", expected or WELL, actual or WELL)
+
+
+def _other_result(recorded: RecordedRun, result: object) -> Divergence | None:
+    plain = parse(recorded.result or "null")
+    exact = None if recorded.result_exact is None else parse(recorded.result_exact)
+    try:
+        if canonical(hold(plain, exact)) == canonical(result):
+            return None
+        encoded = encode(result)
+    except EncodingError:
+        return None
+    now = view(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
+    return Divergence(Kind.RESULT, None, *first_difference(view(plain, exact), now))
+
+
+def report_of(dialogue: Dialogue, result: object = MISSING) -> Report:
+    """What has come of it. `result` counts where nothing ended the replay before the agent did."""
+    stop = dialogue.stop
+    return Report(
+        len(dialogue.places),
+        dialogue.last,
+        dialogue.places.get(dialogue.last or 0),
+        stop.divergence if isinstance(stop, Diverged) else None,
+        str(stop) if isinstance(stop, Reached) else None,
+        str(stop) if isinstance(stop, Refused) else None,
+        result if stop is None else MISSING,
+        tuple(dialogue.notes),
+    )

@@ -1,0 +1,156 @@
+"""Calling an agent with a `Run` that answers from a recording, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from stepwell.core.identity import Identities
+from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.rerun import Place, Report
+from stepwell.core.world import MISSING
+from stepwell.recorder.run import Options, Run
+from stepwell.rerun import guards, loop, push
+from stepwell.rerun.chance import Chance
+from stepwell.rerun.clock import Clock, microseconds
+from stepwell.rerun.database import Database, Visit
+from stepwell.rerun.dialogue import Dialogue
+from stepwell.rerun.ending import at, compare, report_of, words
+from stepwell.rerun.executing import Instead
+from stepwell.rerun.live import Live, LiveBook
+from stepwell.rerun.playback import Playback
+from stepwell.rerun.stops import BeginAgain, Reached, Refused, Stop, quiet
+
+Agent = Callable[[Run], Any] | Callable[[], push.PushAgent] | push.PushAgent
+"""Takes the run; returns what it has come to, or something to be awaited for that. Or one that is fed, or its class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How an agent is replayed."""
+
+    instead: Instead = field(default_factory=Instead)
+    """What is called where the recording is not to answer."""
+    identities: Identities | None = None
+    """Of the recording, where it is replayed more than once."""
+    on_step: Callable[[RecordedStep, Place | None], None] = lambda *_: None
+    """Called with each step that is asked for, and where."""
+    on_end: Callable[[Report], object] = lambda _: None
+    """Told what comes of it as soon as that is known: an agent may go on all the same, and never come to an end."""
+    database: Database | None = None
+    """Where `Run.connection` finds the tables of then."""
+    connection: Callable[[], Any] | None = None
+    """What gives `Run.connection`, where there is no `database`."""
+    live: Live | None = None
+    """With it the agent goes on for real where the recording has no answer."""
+
+
+def play(recorded: RecordedRun, agent: Agent, to: int | None = None, terms: Terms | None = None) -> Report:
+    """Call the agent, at most to step `to`, and say what came of it.
+
+    One that writes to tables of the database is called a second time, from the beginning, unless the database was
+    told that it does.
+    """
+    terms = terms or Terms()
+    report = _Play(recorded, to, terms).report(agent)
+    if report is None and terms.database is not None:
+        terms.database.writing = True
+        report = _Play(recorded, to, terms).report(agent)
+    assert report is not None
+    return report
+
+
+class _Play:
+    """One call of an agent."""
+
+    def __init__(self, recorded: RecordedRun, to: int | None, terms: Terms) -> None:
+        self._dialogue = dialogue = Dialogue(recorded, terms.identities, to, terms.on_step)
+        self._on_end, dialogue.on_end = terms.on_end, self._known
+        self._clock = Clock(microseconds(_begin(recorded)) or 0)
+        self._chance = Chance(recorded, dialogue.lanes)
+        database = terms.database
+        self._visit = None if database is None else Visit(database, dialogue)
+        self._hosts: Collection[str] = () if database is None else database.hosts
+        self._playback = Playback(
+            dialogue, self._clock, self._chance, terms.instead, terms.connection, self._visit
+        )
+        self._guarded = ExitStack()
+        """What holds as long as the agent does not go on for real."""
+        self._going = None if terms.live is None else LiveBook(self._playback, terms.live, self._leave)
+        head = recorded.head
+        options = Options(run_seed=recorded.seed, run_name=head.name, run_tags=head.tags)
+        self._run = Run(self._going or self._playback, options)
+
+    def report(self, agent: Agent) -> Report | None:
+        """What came of it; None where it has to be done again with what the agent writes."""
+        result, error = self._call(agent)
+        dialogue, given = self._dialogue, self._playback.given
+        if isinstance(dialogue.stop, BeginAgain):
+            return None
+        if self._chance.missing:
+            dialogue.note("uuid was drawn from more often than was recorded")
+        if dialogue.stop is None and not dialogue.live:
+            compare(dialogue, result if given is MISSING else given, error)
+        report = report_of(dialogue, result)
+        branch = None if self._going is None else self._going.branch
+        if branch is None:
+            return report
+        ended = None if error is None else words(error)
+        return replace(report, branch=str(branch), stopped=report.stopped or ended)
+
+    def _call(self, agent: Agent) -> tuple[object, BaseException | None]:
+        with ExitStack() as stack:
+            stack.enter_context(self._guarded)
+            if self._going is not None:
+                stack.callback(self._going.close)
+            self._guarded.enter_context(guards.armed(self._dialogue.note, self._hosts))
+            if self._visit is not None:
+                stack.callback(self._visit.close)
+            stack.enter_context(self._clock.installed())
+            self._guarded.enter_context(self._chance.installed())
+            stack.enter_context(loop.installed(self._clock, self._stuck))
+            stack.enter_context(quiet())
+            return _outcome(agent, self._run, self._dialogue)
+
+    def _known(self) -> None:
+        if not isinstance(self._dialogue.stop, BeginAgain):
+            self._on_end(report_of(self._dialogue))
+
+    def _leave(self) -> None:
+        self._guarded.close()
+        self._clock.go_live()
+
+    def _stuck(self) -> None:
+        raise self._dialogue.end(Reached("nothing is left that the agent waits for"))
+
+
+def _begin(recorded: RecordedRun) -> Any:
+    first = recorded.steps[0].started if recorded.steps else None
+    return recorded.head.started or first
+
+
+def _outcome(agent: Agent, run: Run, dialogue: Dialogue) -> tuple[object, BaseException | None]:
+    """What the agent returned and raised, as far as a stop did not end it."""
+    try:
+        with run:
+            result = push.begin(agent, run)
+            if inspect.isawaitable(result):
+                result = asyncio.run(_wait(result))
+    except Stop as stop:
+        dialogue.end(stop)
+        return None, None
+    except MemoryError as error:
+        if "MemoryError" not in (dialogue.run.head.error or ""):
+            dialogue.end(Refused(f"out of memory{at(error)}"))
+        return None, error
+    except BaseException as error:  # whatever ends the agent is compared with what ended it then
+        return None, error
+    return result, None
+
+
+async def _wait(result: Any) -> Any:
+    return await result
