@@ -23,6 +23,8 @@ from stepwell.store.connect import Target
 if TYPE_CHECKING:
     from stepwell.app.runner import Runner
 
+LEAVING = (0.1, 0.5, 2.0)
+"""Seconds that a replay may take to end after each of so many attempts to end it."""
 HURRY = 0.05
 """From one attempt to end a replay to the next."""
 SLOW = 0.3
@@ -41,8 +43,10 @@ class RerunningScreen(AskingScreen):
 
             self.runner = start.runner or runner.Runner(target, start.run.run_id, start.agent)
             self._agents = Worker(lambda message: self.post_message(runner.told(message)), self.runner.close)
-        self._run_to: tuple[int | None, WhatIf | None] | None = None
-        """What the agent was run to last, or is being run to."""
+        self._run_at: tuple[int, WhatIf | None] | None = None
+        """Where one was when the agent was run last."""
+        self._run_to: int | None = None
+        """The step that it was run to, or is being run to; None for as far as it goes."""
         self._asked: object | None = None
         """What is waited for, None for nothing."""
         self._newest_run = self._ended_run = 0
@@ -60,24 +64,37 @@ class RerunningScreen(AskingScreen):
 
     def on_unmount(self) -> None:
         if self._agents is not None and self.runner is not None:
-            self.runner.cancel()
-            self._agents.stop()
+            for patience in LEAVING:
+                self.runner.cancel()
+                self._agents.stop(patience)
+                if not self._agents.busy:
+                    return
 
     def _replay(self) -> None:
         super()._replay()
-        view = self.view
-        if view is not None and view.timeline.current is not None:
-            steps = view.timeline.steps
-            is_end = view.timeline.cursor == len(steps) - 1 and not view.timeline.running
-            self.rerun(None if is_end else view.timeline.current.number)
+        self._rerun_here()
 
-    def rerun(self, to: int | None) -> None:
-        """Run the agent to step `to`, None for as far as it goes, unless that is what was done last."""
+    def arrived(self) -> None:
+        """Also where one has come back to before the step that one was going to was there."""
+        super().arrived()
+        self._rerun_here()
+
+    def _rerun_here(self) -> None:
+        """Run the agent to the step at the cursor, unless that was done last.
+
+        As far as it goes at the last step, and where something has been edited: to the question that it asks anew.
+        """
         view, runner, agents = self.view, self.runner, self._agents
-        if view is None or runner is None or agents is None or self._run_to == (to, view.what_if):
+        step = None if view is None else view.timeline.current
+        if view is None or step is None or runner is None or agents is None:
             return
-        what_if = view.what_if
-        self._run_to, self._asked = (to, what_if), (asked := object())
+        what_if, before = view.what_if, self._run_at
+        if before == (step.number, what_if):
+            return
+        is_end = view.timeline.cursor == len(view.timeline.steps) - 1 and not view.timeline.running
+        is_edited = what_if is not None and (before is None or before[1] is not what_if)
+        self._run_at, self._asked = (step.number, what_if), (asked := object())
+        self._run_to = to = None if is_end or is_edited else step.number
         self._newest_run = agents.submit("agent", lambda: runner.replay(asked, to, what_if))
         self._hurry()
         self.set_timer(SLOW, partial(self._say_slow, asked))
@@ -119,19 +136,18 @@ class RerunningScreen(AskingScreen):
         if message.asked is not None and message.asked is not self._asked:
             return
         self._asked = None
-        to = None if self._run_to is None else self._run_to[0]
         if message.report is None:
-            self._run_to = None  # the next move tries again
+            self._run_at = None  # the next move tries again
             agent = replace(view.agent, report=None, error=message.error, slow=False)
         else:
-            agent = view.agent.with_report(message.report, to, message.milliseconds, message.told)
+            agent = view.agent.with_report(message.report, self._run_to, message.milliseconds, message.told)
         self._show_agent(replace(view, agent=agent))
 
     @on(Grown)
     def _run_has_grown(self) -> None:
         if self.runner is not None:
             self.runner.renew()
-            self._run_to = None
+            self._run_at = None
 
     def action_divergence(self) -> None:
         """To the step where the agent parts from the recording; at that step both sides."""

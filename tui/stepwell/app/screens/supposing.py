@@ -186,7 +186,6 @@ class SupposingScreen(RerunningScreen):
         agent = None if self.view.agent is None else Rerun()
         self.view = view = replace(self.view, what_if=found, editing=False, world=None, agent=agent)
         self.apply(Move(view.timeline, _words(found)))
-        self.rerun(None)
 
     def action_undo_edit(self) -> None:
         if self._before:
