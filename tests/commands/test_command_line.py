@@ -7,6 +7,7 @@ import sys
 import psycopg
 import pytest
 
+from stepwell.app.rerun import Agent
 from stepwell.cli import COMMANDS, build_parser, expand, main
 from stepwell.errors import UsageError
 from stepwell.store.connect import Target
@@ -44,10 +45,10 @@ def test_a_first_word_that_is_nothing_is_refused_with_what_it_could_be() -> None
 
 
 def test_the_app_opens_where_the_address_says(schema_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[tuple[str, str | None]] = []
+    opened: list[tuple[str, str | None, Agent | None]] = []
 
-    def open_app(target: Target, address: str | None) -> int:
-        opened.append((target.origin, address))
+    def open_app(target: Target, address: str | None, agent: Agent | None) -> int:
+        opened.append((target.origin, address, agent))
         return 0
 
     fill(schema_dsn)
@@ -55,7 +56,13 @@ def test_the_app_opens_where_the_address_says(schema_dsn: str, monkeypatch: pyte
     assert main(["--dsn", schema_dsn]) == 0
     assert main(["--dsn", schema_dsn, "7f3a:17"]) == 0
     assert main([schema_dsn, "@failed"]) == 0
-    assert opened == [("argument", None), ("argument", "7f3a:17"), ("argument", "@failed")]
+    assert main(["--dsn", schema_dsn, "7f3a", "--agent", "desk:main", "--pure", "clock"]) == 0
+    assert opened == [
+        ("argument", None, None),
+        ("argument", "7f3a:17", None),
+        ("argument", "@failed", None),
+        ("argument", "7f3a", Agent("desk:main", None, ("clock",))),
+    ]
 
 
 @pytest.mark.parametrize(
