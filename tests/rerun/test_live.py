@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from stepwell import Run
-from stepwell.core.divergence import Kind
 from stepwell.core.recorded import RecordedRun
-from stepwell.core.rerun import Report
+from stepwell.core.rerun import Leave, Report
 from stepwell.replay.recorded import load
-from stepwell.rerun.live import Leave, Live
+from stepwell.rerun.live import Live
 from stepwell.rerun.playing import Terms, play
 from stepwell.store.connect import resolve
 from tests.rerun.agents import fetch, model, search
@@ -57,9 +56,8 @@ def test_what_was_answered_and_what_came_of_it_are_one_run(
     assert report.divergence is None
     assert report.branch is not None
     (leave,) = leaves
-    assert leave.divergence is not None
-    assert (leave.step, leave.divergence.kind, leave.divergence.step) == (2, Kind.INPUT, 2)
-    assert leave.then == (("model", 2), ("search", 1))
+    assert leave == Leave(2, (("model", 2), ("search", 1)))
+    assert play(recorded, agent_of("other")).leave == leave
     branch = load(resolve(schema_dsn), report.branch)
     assert [step.number for step in branch.steps] == [1, 2, 3, 4, 5, 6]
     assert branch.steps[0].payload.output == recorded.steps[0].payload.output

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stepwell.app.present.text import clean_lines
+from stepwell.commands.leave import may_go_on, went
 from stepwell.commands.output import emit, line
 from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.core.address import parse_target
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from stepwell.store.connect import Target
 
 SAME, DIVERGED, REFUSED = 0, 1, 2
-FLAGS = ("python", "pure", "timeout", "memory", "output")
+LIVE_SECONDS = 86_400.0
+"""How long an agent may go on for real, where nothing else is said."""
+FLAGS = ("python", "pure", "timeout", "memory", "output", "live", "yes")
 JSON_HELP = """\
 with --agent and --json, one object:
   run_id, agent, to (a step's number or null), milliseconds
@@ -40,6 +44,11 @@ with --agent and --json, one object:
   refused    why the replay could not go on, or how the process died, or null
   result     what the agent returned, left out where it did not
   notes      what it did beside its run, such as a connection that was refused
+  leave      where it would go on for real, for want of an answer, or null:
+             {"step", "then"}; then is a list of [name, how often], what the
+             recorded run called from there on
+  branch     the run in which it did (--live), or null; what it ended with there
+             is in stopped
   output     what it printed
 
 exit status with --agent
@@ -67,6 +76,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--timeout", metavar="S", type=float, help="seconds that it may take, 30 by default")
     group.add_argument("--memory", metavar="MB", type=int, help="address space that it may have")
     group.add_argument("--output", action="store_true", help="print what the agent printed, too")
+    group.add_argument(
+        "--live",
+        action="store_true",
+        help="where the recording has no answer, go on for real in a branch of the run; it asks first",
+    )
+    group.add_argument("--yes", action="store_true", help="with --live: do not ask")
 
 
 def check(args: argparse.Namespace) -> None:
@@ -74,6 +89,14 @@ def check(args: argparse.Namespace) -> None:
     if args.agent is not None:
         if args.asked:
             raise UsageError("--asked shows a world; it does not go with --agent")
+        if args.live and args.to:
+            raise UsageError(
+                "--live goes on from where the recording has no answer; it does not go with --to"
+            )
+        if args.yes and not args.live:
+            raise UsageError("--yes goes with --live")
+        if args.live and not args.yes and not sys.stdin.isatty():
+            raise UsageError("--live asks first, and there is no terminal to ask on; --yes says yes")
         return
     for name in FLAGS:
         if (given := getattr(args, name)) is not None and given is not False:
@@ -89,24 +112,49 @@ def run(args: argparse.Namespace) -> int:
     place = parse_target(args.to) if args.to else address.step
     head, to = _found(target, address.run, place)
     memory = None if args.memory is None else args.memory << 20
-    timeout = TIMEOUT if args.timeout is None else args.timeout
-    with AgentProcess(
-        target,
-        head.run_id,
-        args.agent,
-        python=args.python,
-        pure=args.pure or (),
-        timeout=timeout,
-        memory=memory,
-    ) as process:
-        report = process.replay(to)
-        milliseconds = process.milliseconds
+
+    def process(timeout: float) -> AgentProcess:
+        given = TIMEOUT if args.timeout is None else args.timeout
+        return AgentProcess(
+            target,
+            head.run_id,
+            args.agent,
+            python=args.python,
+            pure=args.pure or (),
+            timeout=max(given, timeout) if args.timeout is None else given,
+            memory=memory,
+        )
+
+    with process(TIMEOUT) as replaying:
+        report, milliseconds = replaying.replay(to), replaying.milliseconds
+    if args.live and report.leave is not None:
+        if not args.json:
+            _print(_lines(head, report, milliseconds, printed=args.output))
+        if args.yes or may_go_on(report.leave):
+            with process(LIVE_SECONDS) as going:
+                report, milliseconds = going.replay(live=report.leave.step), going.milliseconds
+        elif not args.json:
+            return _status(report)
     if args.json:
         emit(as_json(head, args.agent, to, report, milliseconds))
+    elif report.branch is None:
+        _print(_lines(head, report, milliseconds, printed=args.output))
     else:
-        for text in _lines(head, report, milliseconds, printed=args.output):
-            line(text)
+        with opened(target, report.branch) as (branch, _):
+            _print(went(report, branch))
+        _print(_beside(report, printed=args.output))
+    return _status(report)
+
+
+def _status(report: Report) -> int:
+    if report.branch is not None:
+        return SAME if report.stopped is None and report.refused is None else DIVERGED
     return DIVERGED if report.divergence is not None else SAME if report.same else REFUSED
+
+
+def _print(lines: Iterator[str]) -> None:
+    for text in lines:
+        line(text)
 
 
 def _found(target: Target, prefix: str, place: Place | None) -> tuple[RunHead, int | None]:
@@ -144,6 +192,10 @@ def _lines(head: RunHead, report: Report, milliseconds: float, *, printed: bool)
         yield f"{report.served} of {head.steps} steps, the same, {took}{_why(report)}"
     if not report.same:
         yield f"{report.served} of {head.steps} steps until then, {took}{_after(report)}"
+    yield from _beside(report, printed=printed)
+
+
+def _beside(report: Report, *, printed: bool) -> Iterator[str]:
     yield from (f"note: {note}" for note in report.notes)
     text = [*clean_lines(report.output.removesuffix("\n"))] if report.output else []
     if text and not printed:

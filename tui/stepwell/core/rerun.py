@@ -23,6 +23,18 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Leave:
+    """Where an agent would go on for real, for want of an answer in the recording.
+
+    `step` is the number that its first step of then gets; `then` what the recorded run called from there on, each name
+    with how often.
+    """
+
+    step: int
+    then: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """How far the agent got, and what it did otherwise.
 
@@ -41,8 +53,10 @@ class Report:
     result: object = MISSING
     notes: tuple[str, ...] = ()
     """What a reader should know: redacted answers, what the agent opened by itself, and the like."""
+    leave: Leave | None = None
+    """Where it would go on for real, None where the recording had all answers or it must not."""
     branch: str | None = None
-    """The run in which the agent went on for real; what it raised there is in `stopped`."""
+    """The run in which it did; what it raised there is in `stopped`."""
     output: str = ""
     """What the agent has printed, to either stream."""
 
@@ -66,11 +80,13 @@ def _without_missing(value: Any) -> Any:
 
 def report_from_json(made: Mapping[str, Any]) -> Report:
     """What `report_to_json` was given. Raises KeyError, TypeError or ValueError for anything else."""
-    place, found = made.get("place"), made.get("divergence")
-    report = Report(**{**made, "place": None, "divergence": None, "notes": tuple(made.get("notes", ()))})
+    place, found, leave = (made.get(name) for name in ("place", "divergence", "leave"))
+    plain = {**made, "place": None, "divergence": None, "leave": None}
+    report = Report(**{**plain, "notes": tuple(made.get("notes", ()))})
     return replace(
         report,
         place=None if place is None else Place(**place),
+        leave=None if leave is None else Leave(leave["step"], tuple(map(tuple, leave["then"]))),
         divergence=None if found is None else _divergence(found),
     )
 

@@ -55,6 +55,8 @@ class Dialogue:
         """The step that was answered last."""
         self.goes_live: Callable[[Stop], bool] | None = None
         """Asked where the recording has no answer: whether the agent goes on for real from there."""
+        self.unanswered = False
+        """Whether it has ended for want of an answer."""
         self.live = False
         """Whether it has done so: nothing more is asked of the recording then."""
         self._to = to
@@ -150,6 +152,7 @@ class Dialogue:
 
     def _beyond_recording(self, stop: Stop) -> Stop:
         """What is raised where there is no answer."""
+        self.unanswered = True
         try:
             self.live = self.goes_live is not None and self.goes_live(stop)
         except StepwellError as problem:

@@ -47,13 +47,15 @@ class Hook:
 
     def __init__(self) -> None:
         self._added = False
+        self.lifted = False
+        """Whether it lets everything pass until somebody arms it anew."""
         self._notes: list[Note] = []
         self._hosts: list[str] = []
         self._places = Places(())
         self._here = threading.local()
 
     def __call__(self, event: str, args: tuple[Any, ...]) -> None:
-        if not self._notes or event not in _EVENTS or getattr(self._here, "busy", False):
+        if not self._notes or self.lifted or event not in _EVENTS or getattr(self._here, "busy", False):
             return
         if event in NETWORK:
             self._refuse(f"reached out to {_address(args[-1])}", "opens no connection")
@@ -72,6 +74,8 @@ class Hook:
 
     def opening(self, conninfo: str) -> str:
         """A conninfo of psycopg's, as it is to be used: read-only, unless it is the replay's own."""
+        if self.lifted:
+            return conninfo
         usual = os.environ.get("PGOPTIONS", "").replace(GUARD, "")
         options = str(conninfo_to_dict(conninfo).get("options") or usual).strip()
         if _is_of_replay():
@@ -86,6 +90,7 @@ class Hook:
             self._places = Places(libraries())
             sys.addaudithook(self)
         count = len(self._hosts)
+        self.lifted = self.lifted and bool(self._notes)
         self._notes.append(note)
         self._hosts.extend(hosts)
         try:
@@ -115,6 +120,16 @@ def armed(note: Note, hosts: Collection[str] = ()) -> Iterator[None]:
     """
     with _HOOK.armed(note, hosts), _read_only():
         yield
+
+
+def lift() -> None:
+    """Let everything pass from now on, for an agent that goes on for real; until somebody arms it anew."""
+    _HOOK.lifted = True
+    options = os.environ.get("PGOPTIONS", "").replace(GUARD, "").strip()
+    if options:
+        os.environ["PGOPTIONS"] = options
+    else:
+        os.environ.pop("PGOPTIONS", None)
 
 
 def is_about_connection(note: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import closing
 from contextvars import Token
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from stepwell.core.branching import Answered, going_on
-from stepwell.core.divergence import Divergence
+from stepwell.core.branching import Answered, Tail, going_on
 from stepwell.core.recorded import RecordedStep
+from stepwell.core.rerun import Leave
+from stepwell.core.steps import STATE_UPDATE
 from stepwell.recorder.book import BlockStep, Book
 from stepwell.recorder.context import Frame
 from stepwell.recorder.lanes import Lanes
@@ -23,28 +25,15 @@ from stepwell.recorder.trail import Trail
 from stepwell.rerun.clock import microseconds
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.playback import Playback
-from stepwell.rerun.stops import Diverged, Stop, WentLive
+from stepwell.rerun.stops import Stop, WentLive
 from stepwell.rerun.streams import AsyncStream
 from stepwell.store.branches import fork
 from stepwell.store.connect import Target, connect
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
-    """What somebody is asked before an agent goes on for real.
-
-    `step` is the number that the first such step gets, `divergence` why the recording has no answer (None where it
-    ends), `then` what the recorded run called from there on, each name with how often.
-    """
-
-    step: int
-    divergence: Divergence | None
-    then: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Live:
-    """Leave to go on for real, and where to record that. `edited` is a step of the run with another outcome."""
+    """Where to record that an agent goes on for real, if `allow` lets it. `edited` is a step with another outcome."""
 
     target: Target
     allow: Callable[[Leave], bool]
@@ -141,18 +130,11 @@ class LiveBook:
         if self._recorder is not None:
             self._recorder.close()
 
-    def _leave(self, stop: Stop) -> bool:
+    def _leave(self, _: Stop) -> bool:
         """Begin the branch, if that is allowed. Raises DatabaseError, RecordingError."""
         dialogue = self._playback.dialogue
-        tail = going_on(
-            dialogue.run, Answered(dialogue.asked, dialogue.executed, dialogue.inside), self._live.edited
-        )
-        leave = Leave(
-            tail.steps + 1,
-            stop.divergence if isinstance(stop, Diverged) else None,
-            _then(dialogue),
-        )
-        if not self._live.allow(leave):
+        tail = tail_of(dialogue, self._live.edited)
+        if not self._live.allow(leave_of(dialogue, tail)):
             return False
         self._on_leave()
         target = self._live.target
@@ -181,14 +163,17 @@ class _Lanes(Lanes):
         return self._beyond + super().number() if then is None else then
 
 
-def _then(dialogue: Dialogue) -> tuple[tuple[str, int], ...]:
-    """What the recorded run called that has not been asked for, most often first."""
-    counts: dict[str, int] = {}
-    for step in dialogue.run.steps:
-        if step.number not in dialogue.asked and step.type != "state_update":
-            name = step.name or step.type
-            counts[name] = counts.get(name, 0) + 1
-    return tuple(sorted(counts.items(), key=lambda each: -each[1]))
+def tail_of(dialogue: Dialogue, edited: RecordedStep | None = None) -> Tail:
+    """The branch that would be begun now. Raises UsageError where none can be."""
+    answered = Answered(dialogue.asked, dialogue.executed, dialogue.inside)
+    return going_on(dialogue.run, answered, edited)
+
+
+def leave_of(dialogue: Dialogue, tail: Tail) -> Leave:
+    """What is to be said before it is begun."""
+    steps = (step for step in dialogue.run.steps if step.number not in dialogue.asked)
+    counts = Counter(step.name or step.type for step in steps if step.type != STATE_UPDATE)
+    return Leave(tail.steps + 1, tuple(counts.most_common()))
 
 
 async def _first(answer: Awaitable[Any], make: Callable[[], Any]) -> Any:

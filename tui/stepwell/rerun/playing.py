@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Collection
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stepwell.core.identity import Identities
 from stepwell.core.recorded import RecordedRun, RecordedStep
-from stepwell.core.rerun import Place, Report
+from stepwell.core.rerun import Leave, Place, Report
 from stepwell.core.world import MISSING
+from stepwell.errors import UsageError
 from stepwell.recorder.run import Options, Run
 from stepwell.rerun import guards, loop, push
 from stepwell.rerun.chance import Chance
@@ -21,7 +22,7 @@ from stepwell.rerun.database import Database, Visit
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.ending import at, compare, report_of, words
 from stepwell.rerun.executing import Instead
-from stepwell.rerun.live import Live, LiveBook
+from stepwell.rerun.live import Live, LiveBook, leave_of, tail_of
 from stepwell.rerun.playback import Playback
 from stepwell.rerun.stops import BeginAgain, Reached, Refused, Stop, quiet
 
@@ -98,9 +99,16 @@ class _Play:
         report = report_of(dialogue, result)
         branch = None if self._going is None else self._going.branch
         if branch is None:
-            return report
+            return replace(report, leave=self._would_leave())
         ended = None if error is None else words(error)
         return replace(report, branch=str(branch), stopped=report.stopped or ended)
+
+    def _would_leave(self) -> Leave | None:
+        if not self._dialogue.unanswered:
+            return None
+        with suppress(UsageError):  # no branch could be begun there
+            return leave_of(self._dialogue, tail_of(self._dialogue))
+        return None
 
     def _call(self, agent: Agent) -> tuple[object, BaseException | None]:
         with ExitStack() as stack:
@@ -122,6 +130,7 @@ class _Play:
 
     def _leave(self) -> None:
         self._guarded.close()
+        guards.lift()
         self._clock.go_live()
 
     def _stuck(self) -> None:

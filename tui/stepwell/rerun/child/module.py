@@ -25,8 +25,10 @@ from stepwell.rerun.child.playing import play_and_end
 from stepwell.rerun.child.setup import WROTE, Setup
 from stepwell.rerun.child.sources import Sources
 from stepwell.rerun.database import Database
+from stepwell.rerun.executing import Instead
+from stepwell.rerun.live import Live
 from stepwell.rerun.places import Places, libraries
-from stepwell.rerun.playing import Agent
+from stepwell.rerun.playing import Agent, Terms
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,13 @@ def _take_turn(
     if go is None:
         os._exit(0)
     recorded = _edited(agency.recorded, asked["edits"])
-    play_and_end(agency.setup, recorded, agency.identities, agency.database, agent, asked["to"], notes)
+    terms = Terms(
+        instead=Instead(agency.setup.pure),
+        identities=agency.identities,
+        database=agency.database,
+        live=_live(agency.setup, recorded, asked),
+    )
+    play_and_end(agency.setup, recorded, agent, asked["to"], terms, notes)
 
 
 def _edited(recorded: RecordedRun, edits: list[tuple[int, tuple[str, str | None]]]) -> RecordedRun:
@@ -158,6 +166,14 @@ def _edited(recorded: RecordedRun, edits: list[tuple[int, tuple[str, str | None]
         for step in recorded.steps
     )
     return replace(recorded, steps=tuple(steps)) if others else recorded
+
+
+def _live(setup: Setup, recorded: RecordedRun, asked: Message) -> Live | None:
+    """Leave to go on for real from just that step on."""
+    if asked["live"] is None:
+        return None
+    edited = next((recorded.by_number[number] for number, _ in asked["edits"]), None)
+    return Live(setup.target, lambda leave: leave.step == asked["live"], edited)
 
 
 def flush() -> None:

@@ -12,14 +12,11 @@ from dataclasses import replace
 from typing import NoReturn
 
 from stepwell.core.codec import encode, parse, view
-from stepwell.core.identity import Identities
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.rerun import Place, Report, report_to_json
 from stepwell.core.world import MISSING
 from stepwell.errors import EncodingError
 from stepwell.rerun.child.setup import WROTE, Setup
-from stepwell.rerun.database import Database
-from stepwell.rerun.executing import Instead
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playing import Agent, Terms, play
 
@@ -27,22 +24,15 @@ from stepwell.rerun.playing import Agent, Terms, play
 def play_and_end(
     setup: Setup,
     recorded: RecordedRun,
-    identities: Identities,
-    database: Database,
     agent: Agent,
     to: int | None,
+    terms: Terms,
     notes: tuple[str, ...],
 ) -> NoReturn:
     """Be that process."""
     try:
         _limit(setup)
-        terms = Terms(
-            instead=Instead(setup.pure),
-            identities=identities,
-            on_step=Progress(setup.progress),
-            on_end=lambda found: _say(setup, found),
-            database=database,
-        )
+        terms = replace(terms, on_step=Progress(setup.progress), on_end=lambda found: _say(setup, found))
         report = play(recorded, agent, to, terms)
         report = replace(report, notes=(*notes, *report.notes), result=_shown(report.result))
     except MemoryError as error:
@@ -54,7 +44,7 @@ def play_and_end(
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     _say(setup, report)
-    os._exit(WROTE if database.writing else 0)
+    os._exit(WROTE if terms.database is not None and terms.database.writing else 0)
 
 
 class Progress:

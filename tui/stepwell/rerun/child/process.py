@@ -82,9 +82,11 @@ class AgentProcess:
         with self._one:
             self._started()
 
-    def replay(self, to: int | None = None, edits: Edits = NO_EDITS) -> Report:
+    def replay(self, to: int | None = None, edits: Edits = NO_EDITS, *, live: int | None = None) -> Report:
         """Replay up to step `to`, or to the end, and say what came of it.
 
+        With `live` the agent goes on for real where the recording has no answer, in a branch whose first step of then
+        has this number, as `Report.leave` says it; not where it would be another.
         `edits` are what steps give in place of what was recorded: JSON, and what that has lost, as they are stored.
         A process that hangs, dies or is told to stop is a report too, `refused`. Raises UsageError where the agent
         cannot be had (no such module, or importing it fails), NotFoundError for no such run, DatabaseError.
@@ -94,7 +96,9 @@ class AgentProcess:
             self._number += 1
             self._cancelled = False
             child.clear()
-            child.line.send({"do": "replay", "id": self._number, "to": to, "edits": [*edits.items()]})
+            child.line.send(
+                {"do": "replay", "id": self._number, "to": to, "edits": [*edits.items()], "live": live}
+            )
             try:
                 return self._wait_for(child, self._number)
             except StepwellError:

@@ -1,0 +1,38 @@
+"""Asking before an agent goes on for real, and saying where it went."""
+
+import sys
+from collections.abc import Iterator
+
+from stepwell.app.present.text import clean
+from stepwell.core.address import short_id
+from stepwell.core.rerun import Leave, Report
+from stepwell.core.steps import RunHead
+
+SEVERAL = 6
+"""So many names of what may be called are told."""
+
+
+def may_go_on(leave: Leave) -> bool:
+    """Ask on the terminal whether it may."""
+    print(*_warning(leave), sep="\n", file=sys.stderr)
+    print("go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _warning(leave: Leave) -> Iterator[str]:
+    yield f"from step {leave.step} on the agent will call models and tools for real, and reach what they reach;"
+    yield "each call is recorded, in a branch of this run"
+    if leave.then:
+        calls = ", ".join(clean(f"{name} x{count}") for name, count in leave.then[:SEVERAL])
+        more = f", and {len(leave.then) - SEVERAL} more" if len(leave.then) > SEVERAL else ""
+        yield f"the recorded run called from there on: {calls}{more}; the agent may call others"
+
+
+def went(report: Report, branch: RunHead) -> Iterator[str]:
+    """Where it went, and how that ended."""
+    short = short_id(branch.run_id)
+    first = branch.forked_at if branch.forked_at is not None else branch.steps
+    yield f"went on for real: steps {first}-{branch.steps} of the branch {short}, {branch.status}"
+    if report.stopped is not None:
+        yield f"it ended with {report.stopped}"
+    yield f"open it: stepwell {short}"
