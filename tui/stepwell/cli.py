@@ -47,8 +47,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     (
         "replay",
         "print the world as it was at a step, or replay the agent's own code",
-        "stepwell replay 7f3a --to 11\n  stepwell replay @failed --to 50% --asked --json\n"
-        "  stepwell replay 7f3a --agent shop.triage:main --to 11",
+        "stepwell replay 7f3a --to 11\n  stepwell replay 7f3a --agent shop.triage:main --to 11",
     ),
     (
         "sql",

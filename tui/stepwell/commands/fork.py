@@ -41,13 +41,13 @@ with --json, one object:
   parent, forked_at
               the run that it leaves, and at which step
   steps       the number of its last step
-  stale       the steps whose input depended on the old output, in order, also by
-              way of each other: a list of {"step", "path", "from", "part",
+  stale       the steps whose input depended on the old output, in order, also
+              by way of each other: a list of {"step", "path", "from", "part",
               "how"}: path is in its input, from is the step that gave that and
               part where in its output; how is "result", "reply", "call" (the
               reply asked for this tool call) or "state"
   unsettled   steps around those, of which it is not known what they would give
-  odd         state steps that do not fit the state before them, number to reason
+  odd         state steps that do not fit the state before them, number to why
   states      as of its last step: a list of {"scope", "state"}
   plain       objects of the output that are plain data in the branch: a list of
               {"path", "type"}

@@ -32,7 +32,7 @@ JSON_HELP = """\
 with --agent and --json, one object:
   run_id, agent, to (a step's number or null), milliseconds
   same       whether the agent did what was recorded, as far as it was to go
-  served     how many steps it asked for and was answered; steps: those of the run
+  served     how many steps it asked for and was answered, of steps in the run
   last       the step that was answered last, or null
   place      where that was asked for, {"file", "line", "function"}, or null
   divergence what it did otherwise, or null: {"kind", "step", "path",
