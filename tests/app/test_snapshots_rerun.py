@@ -35,14 +35,19 @@ def app(dsn: str, step: int, *, coded: bool = True) -> DebuggerApp:
 
 
 def editing(text: str, *keys: str) -> Callable[[Pilot[int]], object]:
-    """Edit the step at the cursor, then press keys."""
+    """Edit the step at the cursor, see what comes of it, then press keys."""
 
     async def run(pilot: Pilot[int]) -> None:
-        await after("e")(pilot)
+        await after()(pilot)
         assert isinstance(pilot.app, DebuggerApp)
         debugger = Debugging(pilot.app, pilot)
+        await debugger.send("e")
+        await debugger.until(lambda: debugger.view.editing)
         editor = debugger.screen.board.editor
         editor.replace(text, (0, 0), editor.document.end)
+        await debugger.send("<escape>")
+        await debugger.until(lambda: debugger.view.error or not debugger.view.editing)
+        await debugger.settle()
         for typed in keys:
             await debugger.press(typed)
         await pilot.pause()
@@ -84,14 +89,14 @@ def test_the_same_so_far(snap_compare: Compare, desk_dsn: str) -> None:
 def test_an_edit_in_place(snap_compare: Compare, desk_dsn: str, size: tuple[int, int]) -> None:
     """What is no JSON is named by its line and column."""
     started = app(desk_dsn, SEARCH, coded=False)
-    assert snap_compare(started, terminal_size=size, run_before=editing('[\n  {"id": 1,}\n]', "<escape>"))
+    assert snap_compare(started, terminal_size=size, run_before=editing('[\n  {"id": 1,}\n]'))
 
 
 @SIZES
 def test_an_unsaved_what_if(snap_compare: Compare, desk_dsn: str, size: tuple[int, int]) -> None:
     """The title reversed, the edited step and the stale ones by their letters, why above the input."""
     started = app(desk_dsn, SEARCH, coded=False)
-    assert snap_compare(started, terminal_size=size, run_before=editing(OTHER, "<escape>", "n"))
+    assert snap_compare(started, terminal_size=size, run_before=editing(OTHER, "n"))
 
 
 def test_it_is_told_without_colours(
@@ -100,7 +105,7 @@ def test_it_is_told_without_colours(
     """Under NO_COLOR nothing of it is lost."""
     monkeypatch.setenv("NO_COLOR", "1")
     started = app(desk_dsn, SEARCH, coded=False)
-    assert snap_compare(started, terminal_size=SMALL, run_before=editing(OTHER, "<escape>", "n"))
+    assert snap_compare(started, terminal_size=SMALL, run_before=editing(OTHER, "n"))
 
 
 @pytest.mark.usefixtures("desk_folder")
@@ -109,6 +114,4 @@ def test_both_sides_of_a_new_question_without_colours(
 ) -> None:
     """An edited output, and what the agent asks for it then: marked by signs."""
     monkeypatch.setenv("NO_COLOR", "1")
-    assert snap_compare(
-        app(desk_dsn, SEARCH), terminal_size=SMALL, run_before=editing(OTHER, "<escape>", "DD")
-    )
+    assert snap_compare(app(desk_dsn, SEARCH), terminal_size=SMALL, run_before=editing(OTHER, "DD"))

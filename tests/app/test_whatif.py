@@ -39,9 +39,17 @@ async def put(debugger: Debugging, text: str) -> None:
 
 async def edit(debugger: Debugging, text: str = OTHER) -> None:
     """Edit the step at the cursor."""
-    await debugger.press("e")
+    await debugger.send("e")
+    await debugger.until(lambda: debugger.view.editing)
     await put(debugger, text)
-    await debugger.press("<escape>")
+    await done(debugger)
+
+
+async def done(debugger: Debugging, keys: str = "<escape>") -> None:
+    """Leave the editor, and wait for what comes of it."""
+    await debugger.send(keys)
+    await debugger.until(lambda: not debugger.view.editing)
+    await debugger.settle()
 
 
 def test_an_edit_shows_what_would_be_otherwise_until_it_is_undone(desk_dsn: str) -> None:
@@ -91,18 +99,19 @@ def test_what_is_no_json_stays_to_be_mended(desk_dsn: str) -> None:
 
     async def act(debugger: Debugging) -> None:
         await debugger.press("e")
+        await debugger.until(lambda: debugger.view.editing)
         assert typed(debugger).splitlines()[:2] == ["[", "  {"]
         assert debugger.rows("keys")[0].startswith("Esc done")
         await put(debugger, '[\n  {"id": 1,}\n]')
-        await debugger.press("<escape>")
-        assert "this is no JSON: line 2, column 12" in debugger.status
+        await debugger.send("<escape>")
+        await debugger.until(lambda: "this is no JSON: line 2, column 12" in debugger.status)
         assert typed(debugger) == '[\n  {"id": 1,}\n]'
         editor = debugger.screen.board.editor
         assert editor.has_focus
         assert editor.cursor_location == (1, 11)
         await debugger.press("<backspace><end><enter>x")
         assert typed(debugger) == '[\n  {"id": 1}\n  x\n]'
-        await debugger.press("<backspace><ctrl+d>")
+        await done(debugger, "<backspace><ctrl+d>")
         assert title(debugger).startswith("WHAT-IF de5c@5 unsaved")
 
     debug(desk_dsn, DESK, act, step=SEARCH)
@@ -112,14 +121,17 @@ def test_giving_up_and_changing_nothing_edit_nothing(desk_dsn: str) -> None:
     """While one types no key does what it does on the screen, `q` and Tab included."""
 
     async def act(debugger: Debugging) -> None:
-        await debugger.press("eD")
+        await debugger.send("eD")
+        await debugger.until(lambda: debugger.view.editing and debugger.app.keyboard.idle)
         await debugger.press("q<tab>n?:")
         assert typed(debugger).startswith("Dq  n?:[")
         assert debugger.number == SEARCH
-        await debugger.press("<ctrl+c>")
+        await done(debugger, "<ctrl+c>")
         assert "as it was" in debugger.status
         assert debugger.screen.focused is None
-        await debugger.press("e<escape>")
+        await debugger.send("e")
+        await debugger.until(lambda: debugger.view.editing)
+        await done(debugger)
         assert "that is what it gave: nothing is edited" in debugger.status
         assert title(debugger).startswith("refund-desk de5c  OK")
 
@@ -263,11 +275,14 @@ def test_it_is_edited_in_a_small_terminal_too(desk_dsn: str, size: tuple[int, in
     async def act(debugger: Debugging) -> None:
         await edit(debugger)
         assert debugger.view.what_if is not None
-        await debugger.press("e")
+        await debugger.send("e")
+        await debugger.until(lambda: debugger.view.editing)
+        await debugger.settle()
         editor = debugger.screen.query_one(JsonEditor)
         assert editor.region.height >= max(1, size[1] - 5)
         assert editor.region.width == size[0]
-        await debugger.press("<ctrl+c>u")
+        await done(debugger, "<ctrl+c>")
+        await debugger.press("u")
         assert len(debugger.text.splitlines()) == size[1]
 
     debug(desk_dsn, DESK, act, step=SEARCH, size=size)

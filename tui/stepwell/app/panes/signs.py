@@ -49,6 +49,12 @@ SIGNS: Mapping[str, Mapping[str, str]] = {
         "1-7/307+": "there are more below that have not been laid out yet",
         "set @3": "step 3 gave it this value",
     },
+    "While an output is edited": {
+        "Esc Ctrl-D": "done: see what would be otherwise",
+        "Ctrl-O": "go on in $EDITOR",
+        "Ctrl-C": "as it was",
+        "Ctrl-_ Ctrl-Y": "undo, redo",
+    },
     "Signs of tables": OF_TABLES,
     "Signs at the bottom": {
         "17/318+ 5%": "the 17th of 318 steps so far; + while the run goes on",
