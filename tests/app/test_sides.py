@@ -12,8 +12,8 @@ BESIDE = pytest.mark.parametrize("beside", [True, False])
 
 
 def found(recorded: object, now: object, kind: str = "tool_call") -> Divergence:
-    sides_ = (None if value is MISSING else Asked(kind, "f", None, value) for value in (recorded, now))
-    return Divergence(Kind.INPUT, 5, "$", recorded, now, *sides_)
+    one, other = (None if value is MISSING else Asked(kind, "f", None, value) for value in (recorded, now))
+    return Divergence(Kind.INPUT, 5, "$", recorded, now, one, other)
 
 
 def written(divergence: Divergence, width: int = 60, *, beside: bool = False) -> list[str]:

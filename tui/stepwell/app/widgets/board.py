@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from textual import events
 from textual.app import ComposeResult
-from textual.widget import Widget
 
 from stepwell.app.finding import PANES as SEARCHED
 from stepwell.app.geometry import PANES, Geometry, Pane, divide, places
@@ -17,7 +16,7 @@ from stepwell.app.panes.strip import strip_lines, strip_rows
 from stepwell.app.panes.timeline import at_cursor, page_lines, top_row
 from stepwell.app.present import Document, Line, Role, Span
 from stepwell.app.view import View
-from stepwell.app.widgets.json_editor import JsonEditor
+from stepwell.app.widgets.edited import Edited
 from stepwell.app.widgets.lines import Lines
 
 FARTHEST_KEPT = 5_000
@@ -30,7 +29,7 @@ LOWEST = (Pane.STATE, Pane.TABLES, Pane.AGENT)
 PARTS = ("title", "strip", Pane.TIMELINE, "bar", *PANES, "status", "keys")
 
 
-class Board(Widget):
+class Board(Edited):
     """Paints views. A part is given its lines again only when what it shows has changed."""
 
     DEFAULT_CSS = """
@@ -50,37 +49,9 @@ class Board(Widget):
         """The rows of the timeline without the mark of the cursor."""
         self._page_of: tuple[object, ...] = ()
         self._parts = {name: Lines(id=name) for name in PARTS}
-        self._editor: JsonEditor | None = None
 
     def compose(self) -> ComposeResult:
         yield from self._parts.values()
-
-    @property
-    def editor(self) -> JsonEditor:
-        """What lies over OUTPUT while that is edited."""
-        if self._editor is None:
-            self._editor = JsonEditor()
-            self.mount(self._editor)
-        return self._editor
-
-    def edit(self, text: str) -> None:
-        """Have a text edited in place of what OUTPUT shows, below its heading."""
-        self.editor.put(text, 0)
-        self._place_editor()
-        self.editor.display = True
-        self.screen.set_focus(self.editor)
-
-    def stop_editing(self) -> None:
-        """Show OUTPUT again."""
-        if self._editor is not None:
-            self.screen.set_focus(None)
-            self._editor.display = False
-
-    def _place_editor(self) -> None:
-        if self._geometry is not None and self._editor is not None:
-            x, y, columns, rows = places(self._geometry)[Pane.OUTPUT]
-            self._editor.styles.offset = (x, y + 1)
-            self._editor.styles.width, self._editor.styles.height = max(1, columns), max(1, rows - 1)
 
     def show(self, view: View) -> None:
         """Paint a view: at most one paint, of the rows that differ."""
@@ -173,7 +144,8 @@ class Board(Widget):
             part.display = columns > 0 and rows > 0
             part.styles.offset = (x, y)
             part.styles.width, part.styles.height = max(1, columns), max(1, rows)
-        self._place_editor()
+        x, y, columns, rows = places(geometry)[Pane.OUTPUT]
+        self.place_editor(x, y + 1, columns, rows - 1)
         self._parts["bar"].show([(Span("|", Role.DIM),)] * geometry.body)
 
     def _paint(self, view: View, geometry: Geometry) -> None:
