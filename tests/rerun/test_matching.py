@@ -193,6 +193,31 @@ def test_alike_calls_of_several_threads_do_not_mix_up_what_follows_them() -> Non
         assert replay(run, lanes, Random(seed)) is None
 
 
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        ("0110", "0000"),
+        ("0120", "0000"),
+        ("0000", "0110"),
+        ("0000", "0120"),
+        ("aabb", "0000"),
+        ("abab", "0000"),
+    ],
+)
+def test_what_one_task_did_may_be_done_by_several_and_the_other_way_round(then: str, now: str) -> None:
+    """A letter is an agent of which no task is recorded, a digit a task."""
+    steps = [
+        step_of(n, Call("t", n), None, int(who) if who.isdigit() else None) for n, who in enumerate(then)
+    ]
+    agents = [who if who.isalpha() else None for who in then]
+    run = recorded([replace(step, agent=agent) for step, agent in zip(steps, agents, strict=True)])
+    matcher = Matcher(run)
+    for n, (agent, lane) in enumerate(zip(agents, now, strict=True)):
+        found = matcher.ask(Question(Key("tool_call", "t", agent, None), n), int(lane))
+        assert isinstance(found, RecordedStep)
+        assert found.number == n
+
+
 @pytest.mark.parametrize("status", ["running", "died"])
 def test_a_run_that_has_not_ended_says_nothing_of_what_comes_after_it(status: str) -> None:
     run = recorded([step_of(1, Call("a", 1), None, 0)], status)

@@ -102,7 +102,20 @@ class Matcher:
             elif wanders:
                 self._places[lane] = None
                 return step
+            elif self._may_take(lane, recorded):
+                return step
         return early
+
+    def _may_take(self, lane: int, recorded: Lane) -> bool:
+        """Whether it may have what another one took then: it took nothing of its own, or nobody else does that again.
+
+        So work that one task did may be done in several, and the other way round, each in its order.
+        """
+        return (
+            lane not in self._places
+            or self._own.get(lane) == recorded
+            or all(own != recorded for own in self._own.values())
+        )
 
     def _candidates(self, question: Question) -> Iterator[RecordedStep]:
         """The steps that are what is asked, in recorded order."""
