@@ -33,6 +33,11 @@ def test_nothing_of_the_terminal_is_loaded_below_the_app(module: str) -> None:
     assert loaded_by(f"import {module}") & SCREEN == set()
 
 
+def test_what_replays_loads_no_writer_before_an_agent_goes_on_for_real() -> None:
+    script = "import sys, stepwell.rerun.child.keeper; sys.exit('stepwell.recorder.writer' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 VERSION = """
 import sys
 sys.argv = ["stepwell", "--version"]

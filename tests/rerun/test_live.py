@@ -13,7 +13,7 @@ from stepwell import Run
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Leave, Report
 from stepwell.replay.recorded import load
-from stepwell.rerun.live import Live
+from stepwell.rerun.leaving import Live
 from stepwell.rerun.playing import Terms, play
 from stepwell.store.connect import resolve
 from tests.rerun.agents import fetch, model, search

@@ -1,13 +1,18 @@
 """What a branch of a run has of its own: the steps from the fork on, and of those before it what it has otherwise."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.steps import STATE_UPDATE
-from stepwell.core.whatif import WhatIf
 from stepwell.errors import UsageError
+
+if TYPE_CHECKING:
+    from stepwell.core.whatif import WhatIf
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """The agent's own connection to the database: what it sees before a call and after it, its own writes included."""
 
+from __future__ import annotations
+
 import os
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import AsyncConnection, Connection
@@ -10,8 +12,10 @@ from psycopg.pq import TransactionStatus
 
 from stepwell.errors import RecordingError, UsageError
 from stepwell.recorder.intents import Errand
-from stepwell.recorder.writer import Writer
 from stepwell.store.sights import AgentConnection, has_begun, read_sight, read_sight_async, status_of
+
+if TYPE_CHECKING:
+    from stepwell.recorder.writer import Writer
 
 NAMES = ("driver_connection", "sync_connection", "connection")
 """What leads from an object that wraps a connection to the one below, as in SQLAlchemy and Django."""

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import closing
 from contextvars import Token
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from stepwell.core.branching import Answered, Tail, going_on
-from stepwell.core.recorded import RecordedStep
-from stepwell.core.rerun import Leave
-from stepwell.core.steps import STATE_UPDATE
 from stepwell.recorder.book import BlockStep, Book
 from stepwell.recorder.context import Frame
 from stepwell.recorder.lanes import Lanes
@@ -24,21 +18,12 @@ from stepwell.recorder.step import Step
 from stepwell.recorder.trail import Trail
 from stepwell.rerun.clock import microseconds
 from stepwell.rerun.dialogue import Dialogue
+from stepwell.rerun.leaving import Live, leave_of, tail_of
 from stepwell.rerun.playback import Playback
 from stepwell.rerun.stops import Stop, WentLive
 from stepwell.rerun.streams import AsyncStream
 from stepwell.store.branches import fork
-from stepwell.store.connect import Target, connect
-
-
-@dataclass(frozen=True, slots=True)
-class Live:
-    """Where to record that an agent goes on for real, if `allow` lets it. `edited` is a step with another outcome."""
-
-    target: Target
-    allow: Callable[[Leave], bool]
-    edited: RecordedStep | None = None
-    name: str | None = None
+from stepwell.store.connect import connect
 
 
 class LiveBook:
@@ -161,19 +146,6 @@ class _Lanes(Lanes):
     def number(self) -> int:
         then = self._dialogue.lane_then()
         return self._beyond + super().number() if then is None else then
-
-
-def tail_of(dialogue: Dialogue, edited: RecordedStep | None = None) -> Tail:
-    """The branch that would be begun now. Raises UsageError where none can be."""
-    answered = Answered(dialogue.asked, dialogue.executed, dialogue.inside)
-    return going_on(dialogue.run, answered, edited)
-
-
-def leave_of(dialogue: Dialogue, tail: Tail) -> Leave:
-    """What is to be said before it is begun."""
-    steps = (step for step in dialogue.run.steps if step.number not in dialogue.asked)
-    counts = Counter(step.name or step.type for step in steps if step.type != STATE_UPDATE)
-    return Leave(tail.steps + 1, tuple(counts.most_common()))
 
 
 async def _first(answer: Awaitable[Any], make: Callable[[], Any]) -> Any:

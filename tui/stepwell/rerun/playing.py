@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Collection
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stepwell.core.identity import Identities
 from stepwell.core.recorded import RecordedRun, RecordedStep
@@ -22,9 +22,12 @@ from stepwell.rerun.database import Database, Visit
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.ending import at, compare, report_of, words
 from stepwell.rerun.executing import Instead
-from stepwell.rerun.live import Live, LiveBook, leave_of, tail_of
+from stepwell.rerun.leaving import Live, leave_of, tail_of
 from stepwell.rerun.playback import Playback
 from stepwell.rerun.stops import BeginAgain, Reached, Refused, Stop, quiet
+
+if TYPE_CHECKING:
+    from stepwell.rerun.live import LiveBook
 
 Agent = Callable[[Run], Any] | Callable[[], push.PushAgent] | push.PushAgent
 """Takes the run; returns what it has come to, or something to be awaited for that. Or one that is fed, or its class."""
@@ -81,10 +84,15 @@ class _Play:
         )
         self._guarded = ExitStack()
         """What holds as long as the agent does not go on for real."""
-        self._going = None if terms.live is None else LiveBook(self._playback, terms.live, self._leave)
+        self._going = None if terms.live is None else self._may_leave(terms.live)
         head = recorded.head
         options = Options(run_seed=recorded.seed, run_name=head.name, run_tags=head.tags)
         self._run = Run(self._going or self._playback, options)
+
+    def _may_leave(self, live: Live) -> LiveBook:
+        from stepwell.rerun.live import LiveBook  # with the recorder, which no other replay needs
+
+        return LiveBook(self._playback, live, self._leave)
 
     def report(self, agent: Agent) -> Report | None:
         """What came of it; None where it has to be done again with what the agent writes."""

@@ -26,7 +26,7 @@ from stepwell.rerun.child.setup import WROTE, Setup
 from stepwell.rerun.child.sources import Sources
 from stepwell.rerun.database import Database
 from stepwell.rerun.executing import Instead
-from stepwell.rerun.live import Live
+from stepwell.rerun.leaving import Live
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playing import Agent, Terms
 
