@@ -1,5 +1,7 @@
 """The two sides of a divergence as lines: what is the same next to each other, what differs marked."""
 
+import json
+
 import pytest
 
 from stepwell.app.panes.divergence import Pair, Sides, pairs, sides
@@ -97,3 +99,16 @@ def test_it_opens_at_the_first_difference_and_knows_the_others() -> None:
     shown = Sides(found(old, old | {"key 50": 0, "key 51": 0, "key 80": 0}), 80, beside=False)
     assert shown.start_line == 48
     assert [line_text(shown.line(row))[:8] for row in shown.differences] == ["- key 50", "- key 80"]
+
+
+def test_of_a_text_that_was_cut_only_what_follows_on_the_cut_differs() -> None:
+    """Though the whole is JSON, which is laid out elsewhere, and what is left of it none."""
+    whole = json.dumps([{"id": number, "note": "as ordered"} for number in range(100)])
+    texts = [whole[:2000], whole]
+    one, other = (
+        Asked("llm_call", "m", None, {"messages": [{"role": "tool", "content": text}]}) for text in texts
+    )
+    lines = written(Divergence(Kind.INPUT, 6, "$.messages[0].content", *texts, one, other))
+    marks = "".join(line[:1] for line in lines[1:])
+    assert set(marks[: marks.index("-")]) == {" "}
+    assert marks.count("-") < 4  # one line of the text

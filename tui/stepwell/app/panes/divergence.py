@@ -25,6 +25,7 @@ from stepwell.app.present import (
     wrap,
     wrap_line,
 )  # fmt: skip
+from stepwell.app.present.conversation import is_json
 from stepwell.app.rerun import at_step, shortened
 from stepwell.core.divergence import Asked, Divergence
 from stepwell.core.lines import lay_out
@@ -70,7 +71,14 @@ def sides(found: Divergence) -> tuple[list[str], list[str]]:
     asked = found.asked
     if found.recorded is not None and asked is not None:
         asked = replace(asked, value=_in_order_of(found.recorded.value, asked.value))
-    return _lines(found.recorded), _lines(asked)
+    as_text = _is_of_one_side(found)
+    return _lines(found.recorded, as_text), _lines(asked, as_text)
+
+
+def _is_of_one_side(found: Divergence) -> bool:
+    """Whether one of two texts is JSON and the other none, as where it was cut: laid out so, nothing would be alike."""
+    both = found.expected, found.actual
+    return len({is_json(text) for text in both if isinstance(text, str)}) == 2
 
 
 def _size(value: object) -> int:
@@ -92,7 +100,7 @@ def _in_order_of(pattern: object, value: object) -> object:
     return value
 
 
-def _lines(asked: Asked | None) -> list[str]:
+def _lines(asked: Asked | None, as_text: bool) -> list[str]:
     """A prompt as the conversation that it is, anything else as JSON."""
     if asked is None:
         return []
@@ -100,7 +108,7 @@ def _lines(asked: Asked | None) -> list[str]:
     if messages is None:
         return _laid_out(asked.value)
     settings = [f"{name}: {dumps(value)}" for name, value in settings_of(asked.value).items()]
-    return [*settings, *plain_text(conversation(messages, 0, MESSAGE_WIDTH))]
+    return [*settings, *plain_text(conversation(messages, 0, MESSAGE_WIDTH, as_text=as_text))]
 
 
 def _laid_out(value: object) -> list[str]:

@@ -19,11 +19,14 @@ _PARSED = 200_000
 """Characters of a tool's answer up to which it is tried as JSON."""
 
 
-def conversation(messages: Sequence[object], first_new: int, width: int, folded: bool = True) -> Document:
+def conversation(
+    messages: Sequence[object], first_new: int, width: int, folded: bool = True, *, as_text: bool = False
+) -> Document:
     """Recorded chat messages with a heading each; those from index `first_new` on are the new ones.
 
     `start_line` is the heading of the first new one. Folded, one line above it says how many there were
-    before; unfolded, they are laid out in full. Messages of any shape are taken.
+    before; unfolded, they are laid out in full. `as_text`: what a tool gave is not laid out as JSON though it may be.
+    Messages of any shape are taken.
     """
     first_new = min(max(first_new, 0), len(messages))
     earlier: list[Row] = []
@@ -31,24 +34,32 @@ def conversation(messages: Sequence[object], first_new: int, width: int, folded:
         noun = "message" if first_new == 1 else "messages"
         earlier = [(Span(f"… {count(first_new)} earlier {noun}", Role.DIM),)]
     elif first_new:
-        earlier = list(_messages(messages, 0, first_new, width))
+        earlier = list(_messages(messages, 0, first_new, width, as_text=as_text))
     start = len(earlier) if first_new < len(messages) else 0
-    return Rows(_chain(earlier, messages, first_new, width), start)
+    return Rows(_chain(earlier, messages, first_new, width, as_text), start)
 
 
-def _chain(earlier: Sequence[Row], messages: Sequence[object], first_new: int, width: int) -> Iterator[Row]:
+def _chain(
+    earlier: Sequence[Row], messages: Sequence[object], first_new: int, width: int, as_text: bool
+) -> Iterator[Row]:
     yield from earlier
     if first_new == len(messages):
         yield (Span("no new message" if messages else "no messages", Role.DIM),)
-    yield from _messages(messages, first_new, len(messages), width, marks_new=first_new > 0)
+    yield from _messages(messages, first_new, len(messages), width, marks_new=first_new > 0, as_text=as_text)
 
 
 def _messages(
-    messages: Sequence[object], start: int, end: int, width: int, marks_new: bool = False
+    messages: Sequence[object],
+    start: int,
+    end: int,
+    width: int,
+    marks_new: bool = False,
+    *,
+    as_text: bool = False,
 ) -> Iterator[Row]:
     names = _call_names(messages)
     for index in range(start, end):
-        yield from _message(message(messages[index]), names, width, marks_new)
+        yield from _message(message(messages[index]), names, width, marks_new, as_text)
 
 
 def _call_names(messages: Sequence[object]) -> Mapping[str, str]:
@@ -61,7 +72,9 @@ def _call_names(messages: Sequence[object]) -> Mapping[str, str]:
     }
 
 
-def _message(said: Message, names: Mapping[str, str], width: int, is_new: bool) -> Iterator[Row]:
+def _message(
+    said: Message, names: Mapping[str, str], width: int, is_new: bool, as_text: bool
+) -> Iterator[Row]:
     parts = said.parts
     about = [said.name or names.get(said.call_id, ""), said.call_id]
     if len(parts) == 1 and isinstance(result := parts[0], Result) and said.role == "user":
@@ -75,15 +88,17 @@ def _message(said: Message, names: Mapping[str, str], width: int, is_new: bool) 
         heading.append(Span(" new", Role.NEW))
     yield from wrap_line(tuple(heading), width)
     for part in parts:
-        yield from _part(part, names, width, 1, as_data=said.role == "tool")
+        yield from _part(part, names, width, 1, as_data=said.role == "tool", as_text=as_text)
 
 
-def _part(part: Part, names: Mapping[str, str], width: int, indent: int, as_data: bool) -> Iterator[Row]:
+def _part(
+    part: Part, names: Mapping[str, str], width: int, indent: int, as_data: bool, as_text: bool
+) -> Iterator[Row]:
     if isinstance(part, Text):
         if part.label:
             yield indented(indent, Span(clean_line(part.label), Role.DIM))
         indent += 1 if part.label else 0
-        if as_data and _is_json(part.text):
+        if as_data and not as_text and is_json(part.text):
             yield from json_rows(part.text, width, indent)
         else:
             yield from text_rows(part.text, width, Role.COMMENT if part.label else Role.PLAIN, indent)
@@ -94,14 +109,15 @@ def _part(part: Part, names: Mapping[str, str], width: int, indent: int, as_data
         line = indented(indent, Span(clean(" ".join(words)), Role.TOOL))
         yield from wrap_line(line, width)
         for inner in part.parts:
-            yield from _part(inner, names, width, indent + 1, as_data=True)
+            yield from _part(inner, names, width, indent + 1, as_data=True, as_text=as_text)
     elif isinstance(part, Attachment):
         yield from wrap_line(indented(indent, Span(f"[{clean_line(part.label, 240)}]", Role.DIM)), width)
     elif isinstance(part, Odd):
         yield from json_rows(dumps(part.value), width, indent)
 
 
-def _is_json(text: str) -> bool:
+def is_json(text: str) -> bool:
+    """Whether a text is, or is too long to be tried and begins like, an object or a list."""
     if not text.lstrip()[:1] or text.lstrip()[0] not in "[{":
         return False
     if len(text) > _PARSED:
