@@ -14,20 +14,23 @@ from pathlib import Path
 
 from stepwell.app.app import StepwellApp
 from stepwell.app.memory import Memory
-from stepwell.app.screens.debugger import DebuggerScreen
+from stepwell.app.rerun import Agent
 from stepwell.app.screens.replaying import Start
 from stepwell.core.address import parse_address
+from stepwell.demo import agent as demo_agent
 from stepwell.demo.record import record_demo
 from stepwell.replay.runs import Runs
 from stepwell.store.connect import Target, resolve
 from stepwell.store.migrate import ensure_schema
 
 FOLDER = Path(__file__).parent
+FIXED = "stepwell @failed --agent triage:looping"
 PICTURES: tuple[tuple[str, str, tuple[int, int], str | None, Sequence[str]], ...] = (
     ("debugger", "stepwell @failed", (80, 24), "refund-triage", ("5", "g", "b", "n")),
     ("past", "stepwell RUN:5", (80, 24), "refund-approval", ("5", "g", "t")),
     ("runs", "stepwell", (80, 24), None, ()),
     ("swarm", "stepwell RUN:13", (120, 36), "refund-swarm", ("1", "3", "g")),
+    ("divergence", FIXED, (80, 24), "refund-triage", ("6", "g", "D")),
 )
 """Name, title, size, the run to open (None: the list), keys."""
 PATIENCE_SECONDS = 20
@@ -47,9 +50,7 @@ async def picture(app: StepwellApp, title: str, size: tuple[int, int], keys: Seq
 async def _settle(app: StepwellApp) -> None:
     """Wait until the screen shows what was asked for."""
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not getattr(
-            app.screen, "settled" if isinstance(app.screen, DebuggerScreen) else "loaded", False
-        ):
+        while not getattr(app.screen, "settled", getattr(app.screen, "loaded", True)):
             await asyncio.sleep(0.02)
 
 
@@ -63,6 +64,14 @@ def _starts(target: Target) -> dict[str, Start]:
     return {run.name: Start(run, parse_address(str(run.run_id))) for run in reversed(found) if run.name}
 
 
+def _fixed(folder: Path) -> str:
+    """The demo's agent without its fault, in a folder where it is found."""
+    source = Path(demo_agent.__file__).read_text()
+    (folder / "triage.py").write_text(source.replace("TOOL_BUDGET = 512", "TOOL_BUDGET = 8192"))
+    os.chdir(folder)
+    return "triage:looping"
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="stepwell-") as folder:
         os.chmod(folder, 0o711)
@@ -72,7 +81,8 @@ def main() -> None:
         record_demo(target, progress=print)
         starts = _starts(target)
         for name, title, size, run, keys in PICTURES:
-            app = StepwellApp(target, Memory(Path(folder)), starts[run] if run else None)
+            agent = Agent(_fixed(Path(folder))) if title == FIXED else None
+            app = StepwellApp(target, Memory(Path(folder)), starts[run] if run else None, agent)
             svg = asyncio.run(picture(app, title, size, keys))
             (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
             print(f"wrote {name}.svg")
