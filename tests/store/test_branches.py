@@ -265,6 +265,40 @@ def test_the_list_of_runs_tells_where_a_branch_leaves(stored: Stored) -> None:
     assert (listed[stored.run_id].parent, listed[stored.run_id].forked_at) == (None, None)
 
 
+def test_a_branch_replays_from_when_the_run_began_that_it_has_its_first_steps_from(stored: Stored) -> None:
+    branch = stored.edit(12, "no error any more")
+    deeper = stored.edit(12, "nor any other", branch)
+    began = load(stored.target, str(stored.run_id)).head.started
+    assert [load(stored.target, str(run_id)).head.started for run_id in (branch, deeper)] == [began, began]
+
+
+def test_a_branch_of_a_run_at_work_stays_as_it_was(stored: Stored) -> None:
+    go_on, begun = Event(), Event()
+
+    def wait() -> str:
+        begun.set()
+        assert go_on.wait(60)
+        return "has come"
+
+    with (
+        closing(Recorder(stored.target.conninfo)) as recorder,
+        recorder.run() as run,
+        ThreadPoolExecutor() as pool,
+    ):
+        waiting = pool.submit(run.tool, wait)
+        assert begun.wait(60)
+        run.tool(search, "meanwhile")
+        branch = stored.edit(2, "other", run.run_id)
+        before = load(stored.target, str(branch)).steps
+        go_on.set()
+        assert waiting.result() == "has come"
+    assert [step.in_doubt for step in before] == [True, False]
+    assert load(stored.target, str(branch)).steps == before
+    with closing(Runs(stored.target)) as runs:
+        found = runs.find(str(branch))
+    assert (found.status, found.unfinished, found.unfinished_name) == ("unknown", 1, "wait")
+
+
 def test_a_branch_that_has_all_steps_ends_as_the_run_did(stored: Stored) -> None:
     branch = stored.edit(11, "nobody ever looks at this")
     with closing(Runs(stored.target)) as runs:

@@ -104,21 +104,18 @@ def _tail(
     kept = [step for step in run.steps if step.number in numbers]
     gone = [step for step in run.steps if step.number not in numbers]
     last = max(numbers, default=0)
-    opened = {*unsettled, *_enclosing(run, gone)}
-    done = [
-        step
-        for step in kept
-        if (edited is not None and step.number == number) or (not step.in_doubt and step.number not in opened)
-    ]
+    own_number = None if edited is None else number
+    # What is in doubt may come to an outcome in the run yet, and is not to have that here.
+    in_doubt = {step.number for step in kept if step.in_doubt and step.number != own_number}
+    opened = {*unsettled, *_enclosing(run, gone), *in_doubt}
+    done = [step for step in kept if step.number == own_number or step.number not in opened]
     places = _places(done, [*gone, *(run.by_number[each] for each in opened)])
     own = tuple(
         Own(step.number, places.get(step.number), step.number in opened, *_input(step, number, edited))
         for step in kept
-        if step.number >= number
-        or (step.number in opened and not step.in_doubt)
-        or places.get(step.number) != step.finished_order
+        if step.number >= number or step.number in opened or places.get(step.number) != step.finished_order
     )
-    return Tail(number, own, last, len(done), edited, whole and not gone)
+    return Tail(number, own, last, len(done), edited, whole and not gone and run.complete)
 
 
 def _input(step: RecordedStep, number: int, edited: RecordedStep | None) -> tuple[str | None, str | None]:

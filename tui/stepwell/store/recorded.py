@@ -8,20 +8,21 @@ import psycopg
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.steps import RunHead, Stored
 from stepwell.core.whole import payload, with_bases
-from stepwell.store.branches import resolved
+from stepwell.store.branches import BranchId, resolved
 from stepwell.store.reading import has_runs_table, rows, step_rows
 
 
 def read_recorded(connection: psycopg.Connection, head: RunHead) -> RecordedRun:
-    """The run with all its steps and all their payloads."""
+    """The run with all its steps and all their payloads. A branch began when the run did that it has its first from."""
     head = replace(head, run_id=resolved(connection, head.run_id))
     found = step_rows(connection, "read_recorded_steps", head.run_id)
     stored = {row["step_number"]: _stored(row) for row in found}
     steps = tuple(_step(row, stored) for row in found)
     if not has_runs_table(connection):
         return RecordedRun(head, steps)
-    for row in rows(connection, "read_recorded_run", run_id=head.run_id):
-        drawn = row.pop("drawn")
+    first = head.run_id.ancestors[-1].run_id if isinstance(head.run_id, BranchId) else head.run_id
+    for row in rows(connection, "read_recorded_run", run_id=head.run_id, first=first):
+        drawn, head = row.pop("drawn"), replace(head, started=row.pop("started_at"))
         return RecordedRun(head, steps, **row, drawn=_texts(drawn))
     return RecordedRun(head, steps)
 
