@@ -312,6 +312,22 @@ def test_an_ordinary_run_is_read_by_the_query_as_it_stands(stored: Stored) -> No
     assert steps_query("read_heads", run_id) is query("read_heads")
 
 
+def test_a_whole_run_is_read_from_tables_that_know_of_no_replays(stored: Stored) -> None:
+    before = load(stored.target, str(stored.run_id)).steps
+    with psycopg.connect(stored.target.conninfo, autocommit=True) as connection:
+        for column in (
+            "seed",
+            "random",
+            "drawn",
+            "result",
+            "result_exact",
+            "parent_run_id",
+            "forked_at_step",
+        ):
+            connection.execute(f"ALTER TABLE agent_runs DROP COLUMN {column}")
+    assert load(stored.target, str(stored.run_id)).steps == before
+
+
 def test_a_run_is_not_deleted_before_its_branches(stored: Stored) -> None:
     branch = stored.edit(12, "no error any more")
     with closing(connect(stored.target)) as connection:
