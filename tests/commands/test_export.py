@@ -23,6 +23,8 @@ from stepwell.cli import main
 from stepwell.commands import export
 from stepwell.core import cassette
 from stepwell.core.recorded import RecordedRun
+from stepwell.core.steps import RunHead
+from stepwell.core.testing import agent_at, source
 from stepwell.errors import InvalidFileError, NotFoundError, UsageError
 from stepwell.replay.cassettes import load as load_file
 from stepwell.replay.recorded import load
@@ -152,6 +154,13 @@ def test_a_test_says_how_the_run_failed_whatever_the_words(schema_dsn: str) -> N
     assert text.isprintable() or set(text) - {"\n"} == {c for c in text if c.isprintable()}
     sys.modules[__name__].fails = fails  # type: ignore[attr-defined]  # it is imported by name
     runpy.run_path("tests/test_fails.py")["test_fails"]()
+
+
+def test_names_with_quotes_stay_what_they_are_in_a_test() -> None:
+    names = ["it's", 'a "b"', """it's "c\"""", "api_key"]
+    text = source(RunHead(UUID(int=1), "ok"), agent_at("a:b"), "test_a", "r\"'.json", names)
+    found = [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
+    assert {*names, "r\"'.json"} <= set(found)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def source(head: RunHead, agent: AgentPlace, name: str, recording: str, redact: 
     own = "agent" if taken else agent.root
     imported = f"from {agent.module} import {agent.root}{f' as {own}' if taken else ''}"
     called = own + agent.name.removeprefix(agent.root)
-    more = f", redact={[str(each) for each in redact]!r}".replace("'", '"') if redact else ""
+    more = f", redact=[{', '.join(map(_literal, redact))}]" if redact else ""
     return f'''\
 """{_about(head)}
 
@@ -61,12 +61,18 @@ from pathlib import Path
 import stepwell
 {imported}
 
-RECORDING = Path(__file__).with_name("{recording}")
+RECORDING = Path(__file__).with_name({_literal(recording)})
 
 
 def {name}() -> None:
     stepwell.replay_file(RECORDING, {called}{more})
 '''
+
+
+def _literal(text: str) -> str:
+    """The text as Python has it, between double quotes where it holds none."""
+    made = repr(text)
+    return made if '"' in made else f'"{made[1:-1]}"'
 
 
 def _about(head: RunHead) -> str:
