@@ -212,6 +212,12 @@ def test_a_file_is_told_by_how_it_begins_however_it_is_laid_out_or_packed() -> N
     assert not recognises(b"\x1f\x8bno")
 
 
+def with_times(**times: object) -> bytes:
+    made = json.loads(pack(run_of(tool(1, 1, 1))))
+    made["times"]["1"] |= times
+    return json.dumps(made).encode()
+
+
 @pytest.mark.parametrize(
     ("data", "why"),
     [
@@ -229,6 +235,13 @@ def test_a_file_is_told_by_how_it_begins_however_it_is_laid_out_or_packed() -> N
         (pack(run_of()).replace(b'"status": "ok"', b'"status": "odd"'), "status is 'odd': edited by hand?"),
         (pack(run_of()).replace(b'"tags"', b'"agents": [1], "tags"'), "agents is [1]: edited by hand?"),
         (pack(run_of(drawn=("00",))).replace(b'["00"]', b"[0]"), "drawn is [0]: edited by hand?"),
+        (with_times(order=[]), "IndexError: list index out of range: edited by hand?"),
+        (with_times(order=["1", 1, 1]), "order is ['1', 1, 1]: edited by hand?"),
+        (
+            with_times(started="2026-01-01T00:00:00"),
+            "2026-01-01T00:00:00 is of no time zone: edited by hand?",
+        ),
+        (pack(run_of()).replace(b'"name": ', b'"loop": {"$lines": [1]}, "name": '), "expected str instance"),
         (gzip.compress(pack(run_of()))[:-9], "its compression is damaged"),
     ],
 )

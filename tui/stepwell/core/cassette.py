@@ -81,7 +81,11 @@ def unpack(data: bytes, name: str) -> RecordedRun:
         made = parse_json(gzip.decompress(data) if data.startswith(_GZIP) else data, fold)
     except (OSError, EOFError, zlib.error) as problem:
         raise InvalidFileError(f"{name}: its compression is damaged: {problem}") from problem
-    except (ValueError, EncodingError) as problem:  # it is no JSON, or nested too deeply
+    except (
+        ValueError,
+        TypeError,
+        EncodingError,
+    ) as problem:  # no JSON, no lines of text, or nested too deeply
         raise InvalidFileError(f"{name}: {problem}") from problem
     assert isinstance(made, dict)
     if made[MARK] != VERSION:
@@ -90,7 +94,7 @@ def unpack(data: bytes, name: str) -> RecordedRun:
         )
     try:
         return _read(made)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as problem:
         raise InvalidFileError(f"{name}: {type(problem).__name__}: {problem}: edited by hand?") from problem
 
 
@@ -197,7 +201,7 @@ def _read(made: dict[str, Any]) -> RecordedRun:
     for position, row in enumerate(made["steps"], 1):
         number = row["number"]
         when = _checked(times[str(number)], _TIMES)
-        order = when.get("order", _in_turn(position))
+        order = _order(when.get("order", _in_turn(position)))
         chain = with_bases(rows[number], rows)
         step = RecordedStep(
             number,
@@ -229,6 +233,12 @@ def _checked(row: dict[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
         if row.get(name) is not None and type(row[name]) is not kind:
             raise ValueError(f"{name} is {row[name]!r:.40}")
     return row
+
+
+def _order(value: list[Any]) -> list[int | None]:
+    if not all(each is None or type(each) is int for each in value):
+        raise ValueError(f"order is {value!r:.40}")
+    return value
 
 
 def _strings(name: str, value: object) -> tuple[str, ...]:
@@ -284,4 +294,7 @@ def _text(row: dict[str, Any], name: str) -> str | None:
 
 
 def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+    moment = None if text is None else datetime.fromisoformat(text)
+    if moment is not None and moment.tzinfo is None:
+        raise ValueError(f"{text} is of no time zone")
+    return moment
