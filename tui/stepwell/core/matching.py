@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from stepwell.core.codec import dump
 from stepwell.core.divergence import Asked, Divergence, Kind, distance, first_difference
 from stepwell.core.identity import HIDDEN, Identities, Key, Lane, Question
 from stepwell.core.recorded import RecordedRun, RecordedStep
@@ -154,7 +155,10 @@ class Matcher:
 
     def _out_of_order(self, earlier: RecordedStep, step: RecordedStep) -> Divergence:
         sides = self._identities.shown(earlier), self._identities.shown(step)
-        return Divergence(Kind.ORDER, earlier.number, "$", sides[0].title(), sides[1].title(), *sides)
+        then, now = (side.title() for side in sides)
+        if then == now:
+            then, now = (f"{side.title()} {dump(side.value)}" for side in sides)
+        return Divergence(Kind.ORDER, earlier.number, "$", then, now, *sides)
 
     def _unmatched(self, question: Question, lane: int) -> Divergence | None:
         """What was to be asked for instead; None where what is asked may not have been recorded any more."""
