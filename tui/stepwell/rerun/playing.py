@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections.abc import Callable, Collection
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,8 @@ from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.rerun import Leave, Place, Report
 from stepwell.core.world import MISSING
 from stepwell.errors import UsageError
+from stepwell.recorder.calls import in_loop
+from stepwell.recorder.failures import type_of
 from stepwell.recorder.run import Options, Run
 from stepwell.rerun import guards, loop, push
 from stepwell.rerun.chance import Chance
@@ -31,6 +34,10 @@ if TYPE_CHECKING:
 
 Agent = Callable[[Run], Any] | Callable[[], push.PushAgent] | push.PushAgent
 """Takes the run; returns what it has come to, or something to be awaited for that. Or one that is fed, or its class."""
+
+
+_ONE = threading.RLock()
+"""Held by the thread that replays: the clock, `random` and the environment are there once in a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +64,21 @@ def play(recorded: RecordedRun, agent: Agent, to: int | None = None, terms: Term
     """Call the agent, at most to step `to`, and say what came of it.
 
     One that writes to tables of the database is called a second time, from the beginning, unless the database was
-    told that it does.
+    told that it does. Raises UsageError where another thread of this process is replaying.
     """
-    terms = terms or Terms()
-    report = _Play(recorded, to, terms).report(agent)
-    if report is None and terms.database is not None:
-        terms.database.writing = True
+    if not _ONE.acquire(blocking=False):
+        raise UsageError(
+            "another thread of this process is replaying, and its clock, random and environment are there once:"
+            " replay one run after the other, or each in a process of its own"
+        )
+    try:
+        terms = terms or Terms()
         report = _Play(recorded, to, terms).report(agent)
+        if report is None and terms.database is not None:
+            terms.database.writing = True
+            report = _Play(recorded, to, terms).report(agent)
+    finally:
+        _ONE.release()
     assert report is not None
     return report
 
@@ -156,6 +171,7 @@ def _outcome(agent: Agent, run: Run, dialogue: Dialogue) -> tuple[object, BaseEx
         with run:
             result = push.begin(agent, run)
             if inspect.isawaitable(result):
+                _refuse_in_loop(result)
                 result = asyncio.run(_wait(result))
     except Stop as stop:
         dialogue.end(stop)
@@ -165,8 +181,21 @@ def _outcome(agent: Agent, run: Run, dialogue: Dialogue) -> tuple[object, BaseEx
             dialogue.end(Refused(f"out of memory{at(error)}"))
         return None, error
     except BaseException as error:  # whatever ends the agent is compared with what ended it then
+        if isinstance(error, KeyboardInterrupt) and type_of(error) not in (dialogue.run.head.error or ""):
+            raise  # whoever replays it wants it to end
         return None, error
     return result, None
+
+
+def _refuse_in_loop(result: object) -> None:
+    if not in_loop():
+        return
+    if inspect.iscoroutine(result):
+        result.close()  # it is never awaited
+    raise Refused(
+        "the agent is to be awaited in an event loop of the replay's own, and one is running in this thread:"
+        " await asyncio.to_thread(stepwell.replay, …)"
+    )
 
 
 async def _wait(result: Any) -> Any:

@@ -31,7 +31,8 @@ def replay(
     `step()`, or a class or function that makes one, is fed with the answers instead: see `stepwell.rerun.push`.
     `run_id` may be the beginning of an id, `@failed` or `@last`, `dsn` as for a Recorder. Tools named in `pure` are
     executed again and compared, those in `stand_ins` replaced. Raises Refused where the recording has no answer that
-    can be handed out, NotFoundError and UsageError where there is no such run.
+    can be handed out, NotFoundError and UsageError where there is no such run, UsageError while another thread of
+    this process replays. What ends the agent is compared with what ended it then, a Ctrl-C of now goes through.
 
     `run.connection` is the database as of where the agent is: of psycopg, to be awaited where a loop runs, unless
     `run.named` was given one that is not; watched tables are meant by their names without a schema. It is read-only;
