@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import importlib
 import os
 import random
 import secrets
@@ -12,6 +13,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from random import random as imported_random
 from time import monotonic as imported_monotonic
 from time import sleep as imported_sleep
@@ -58,6 +60,20 @@ def test_every_clock_shows_the_recorded_time_and_is_put_back_afterwards() -> Non
             time.sleep(-1)
     assert (time.time, time.sleep, time.monotonic, imported_sleep) == before
     assert time.time() > NOON / 1e6 + 5000
+
+
+def test_what_is_imported_meanwhile_has_the_real_clock_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "latecomer.py").write_text(
+        "from time import monotonic, sleep\ndef read(clock=monotonic): return clock()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with Clock(NOON).installed():
+        late = importlib.import_module("latecomer")
+        assert late.sleep is time.sleep
+    assert (late.sleep, late.monotonic) == (time.sleep, time.monotonic)
+    assert time.monotonic() <= late.read() <= time.monotonic()
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ class Clock:
         self.live = False
         """Whether it goes by itself: see `go_live`."""
         self._live_since = 0.0
+        self._over = False
+        """Whether the process has its own clock again."""
 
     def go_live(self) -> None:
         """From now on it shows the real time, and whoever sleeps waits."""
@@ -107,6 +109,18 @@ class Clock:
             self._travel.stop()
         self._travel = self._traveller = None
 
+    def _named_as(self, real: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, under the name of the real one and with its signature: a step says what it calls.
+
+        A module that is imported meanwhile may keep it: then it is the real one again afterwards.
+        """
+
+        @wraps(real)
+        def named(*args: Any, **kwargs: Any) -> Any:
+            return (real if self._over else function)(*args, **kwargs)
+
+        return named
+
     @contextmanager
     def installed(self) -> Iterator[None]:
         """As long as this lasts the process has this clock, for all its threads."""
@@ -124,22 +138,14 @@ class Clock:
             reading = self._traveller.time_ns
             vars(self._traveller)["time_ns"] = lambda: self._read() or reading()
             real = {name: getattr(time, name) for name in replaced}
-            made = {name: _named_as(real[name], function) for name, function in replaced.items()}
-            stack.enter_context(imported.replaced({id(real[name]): made[name] for name in made}))
+            made = {name: self._named_as(real[name], function) for name, function in replaced.items()}
+            self._over = False
+            stack.callback(setattr, self, "_over", True)
+            stack.enter_context(imported.replaced({real[name]: made[name] for name in made}))
             for name, function in made.items():
                 stack.callback(setattr, time, name, real[name])
                 setattr(time, name, function)
             yield
-
-
-def _named_as(real: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, under the name of the real one and with its signature: a step says what it calls."""
-
-    @wraps(real)
-    def named(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
-
-    return named
 
 
 def microseconds(when: datetime | None) -> int | None:

@@ -13,23 +13,27 @@ from stepwell.rerun.places import libraries
 
 
 @contextmanager
-def replaced(functions: Mapping[int, Any]) -> Iterator[None]:
-    """As long as this lasts, such names lead to other functions. `functions` go by the ids of those that they replace.
+def replaced(functions: Mapping[Any, Any]) -> Iterator[None]:
+    """As long as this lasts, such names lead to other functions. `functions` go by those that they replace.
 
-    Only names of modules, and only of those that are loaded: a default argument or a class keeps what it has.
+    Only names of modules: a default argument or a class keeps what it has. A module that is loaded meanwhile, and so
+    has the other functions, has the real ones in the end.
     """
-    done: list[tuple[dict[str, Any], str, Any]] = []
-    for module in list(sys.modules.values()):
-        names = vars(module) if isinstance(module, ModuleType) else {}
-        if _is_users(names.get("__file__")):
-            done += [(names, name, value) for name, value in list(names.items()) if id(value) in functions]
-    for names, name, value in done:
-        names[name] = functions[id(value)]
+    _swap({id(real): other for real, other in functions.items()})
     try:
         yield
     finally:
-        for names, name, value in done:
-            names[name] = value
+        _swap({id(other): real for real, other in functions.items()})
+
+
+def _swap(functions: Mapping[int, Any]) -> None:
+    """`functions` by the ids of those that they replace."""
+    for module in list(sys.modules.values()):
+        names = vars(module) if isinstance(module, ModuleType) else {}
+        if _is_users(names.get("__file__")):
+            names.update(
+                {name: functions[id(value)] for name, value in list(names.items()) if id(value) in functions}
+            )
 
 
 @cache
