@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -182,6 +183,12 @@ def test_what_it_writes_and_reads_in_its_process_is_gone_with_the_next(
     project.act("seen = globals().get('seen', 0) + 1\nprint('seen', seen)")
     for _ in range(2):
         assert "seen 1\n" in kept.replay().output
+
+
+def test_an_edit_may_be_of_any_size(kept: AgentProcess) -> None:
+    report = kept.replay(edits={1: (json.dumps({"text": "x" * 3_000_000}), None)})
+    assert report.divergence is not None
+    assert (report.refused, report.divergence.step) == (None, 2)
 
 
 def test_an_edited_file_is_imported_anew(project: Project, bad: AgentProcess) -> None:

@@ -116,7 +116,6 @@ class Keeper:
             self._line.close()
             serve(Line(there), self._agency)
         there.close()
-        here.setblocking(False)
         with suppress(OSError):  # it may have done so itself, and be gone
             os.setpgid(process, process)
         self._module, self._module_line = process, Line(here)

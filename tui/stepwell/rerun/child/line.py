@@ -39,8 +39,8 @@ class Line:
         return self._next()
 
     def arrived(self) -> list[Message] | None:
-        """What one read gives, which may be no whole message; None once the other end is gone."""
-        return self.pending() if self._fill() else None
+        """What one read gives, which may be no whole message; None once the other end is gone, or without news."""
+        return self.pending() if self._fill(socket.MSG_DONTWAIT) else None
 
     def pending(self) -> list[Message]:
         """What has been read already."""
@@ -56,9 +56,9 @@ class Line:
     def close(self) -> None:
         self._end.close()
 
-    def _fill(self) -> bool:
+    def _fill(self, flags: int = 0) -> bool:
         try:
-            data = self._end.recv(65536)
+            data = self._end.recv(65536, flags)
         except OSError:
             return False
         self._read += data
