@@ -17,6 +17,7 @@ from stepwell.rerun.database import Database
 from stepwell.rerun.playing import Terms, play
 from stepwell.store.connect import resolve
 from stepwell.store.watching import watch
+from tests.store.conftest import wait_until
 
 Connection = psycopg.Connection[Any]
 MAKE = """
@@ -110,8 +111,10 @@ def again(
 
 
 def digest(dsn: str) -> object:
-    """All that a replay must not change."""
-    with psycopg.connect(dsn) as connection:
+    """All that a replay must not change, once its sessions are gone: a server is done with one after the client."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        temporary = "SELECT FROM pg_class WHERE relpersistence = 't' AND relnamespace <> pg_my_temp_schema()"
+        wait_until(lambda: connection.execute(temporary).fetchone() is None)
         return connection.execute(
             "SELECT (SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM orders t),"
             " (SELECT count(*) FROM notes), (SELECT md5(string_agg(t::text, ',')) FROM customers t),"

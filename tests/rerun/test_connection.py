@@ -230,6 +230,10 @@ def test_in_autocommit_each_statement_stands_by_itself(dsn: str) -> None:
         own.execute("BEGIN")
         own.execute("UPDATE orders SET qty = 70 WHERE id = 2")
         own.execute("ROLLBACK")
+        own.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+        own.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        own.execute("UPDATE orders SET qty = 71 WHERE id = 2")
+        own.execute("ROLLBACK")
         own.execute("BEGIN; UPDATE orders SET qty = 70 WHERE id = 3")
         own.execute("COMMIT")
         with own.transaction(force_rollback=True):

@@ -1,6 +1,7 @@
 """What an agent may not do to the database of a replay, and how it is told."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -75,6 +76,11 @@ def refusals(report: Report) -> list[str]:
             "COPY from or to a file of the server's, or a program, does not run in a replay",
         ),
         (
+            "COPY (SELECT 1 AS stdout) TO '/nowhere/else'",
+            "COPY from or to a file of the server's, or a program, does not run in a replay",
+        ),
+        ("PREPARE TRANSACTION 'one'", "PREPARE TRANSACTION does not run in a replay: it would outlive it"),
+        (
             "DELETE FROM customers; COMMIT",
             "it ends the transaction and does something else in one text; call commit() or rollback()",
         ),
@@ -129,6 +135,54 @@ def test_a_transaction_that_was_ended_behind_the_replays_back_ends_it(dsn: str) 
     report = again(dsn, recorded, agent)
     assert report.refused == "the agent has ended the transaction of the replay"
     assert digest(dsn) == before
+
+
+def counting(run: Run) -> object:
+    for _ in range(2):
+        run.tool(tell, run.connection.execute("SELECT count(*) FROM orders").fetchone())
+        run.connection.commit()
+    return None
+
+
+@pytest.mark.parametrize("writing", [False, True])
+def test_who_is_kept_waiting_by_another_is_told_so(dsn: str, writing: bool) -> None:
+    recorded = record(dsn, counting)
+    with psycopg.connect(dsn) as other:
+        other.execute("LOCK TABLE orders")
+        report = again(dsn, recorded, counting, writing=writing)
+    assert report.divergence is None
+    assert report.refused is not None
+    assert "canceling statement due to lock timeout" in report.refused
+
+
+def test_a_connection_that_is_lost_is_no_divergence(dsn: str) -> None:
+    recorded = record(dsn, counting)
+
+    def cut_off(run: Run) -> object:
+        with psycopg.connect(dsn, autocommit=True) as other:
+            pid = run.connection.info.backend_pid
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
+        with suppress(psycopg.Error):
+            run.connection.execute("SELECT count(*) FROM orders")
+        return run.tool(tell, "nothing")
+
+    report = again(dsn, recorded, cut_off)
+    assert report.divergence is None
+    assert report.refused == (
+        "the connection to the agent's database was lost: an administrator or a restart ended the session"
+    )
+
+
+def test_the_server_lets_it_stand_still_for_no_longer_than_its_role_may(dsn: str) -> None:
+    limits: list[object] = []
+
+    def agent(run: Run) -> None:
+        limits.extend(run.connection.execute("SHOW idle_in_transaction_session_timeout").fetchone())
+
+    recorded = record(dsn, agent)
+    again(dsn, recorded, agent)
+    again(make_conninfo(dsn, options="-c idle_in_transaction_session_timeout=7s"), recorded, agent)
+    assert limits == ["0", "2min", "7s"]
 
 
 def test_a_table_that_is_not_watched_is_read_as_it_is_today_and_named(dsn: str) -> None:

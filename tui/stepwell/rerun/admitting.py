@@ -22,6 +22,8 @@ class Way(Enum):
     COMMIT = auto()
     """It is nothing but that."""
     ROLLBACK = auto()
+    NOTHING = auto()
+    """It is nothing but a BEGIN or a SET TRANSACTION: of which kind the transaction is, the replay says."""
 
 
 class UnfitError(Exception):
@@ -45,8 +47,6 @@ _SENT = {
     ),
     *("set", "reset", "show", "declare", "fetch", "move", "close", "prepare", "execute", "deallocate"),
     *(
-        "begin",
-        "start",
         "savepoint",
         "release",
         "create",
@@ -70,6 +70,8 @@ _HARMLESS = re.compile(
 _LOCKS = {("for", "update"), ("for", "no"), ("for", "share"), ("for", "key")}
 _LOCKING = {"for", "key"}
 """What stands before an UPDATE that is none."""
+_HERE = {(way, stream) for way in ("from", "to") for stream in ("stdin", "stdout")}
+"""By what a COPY goes to the agent and no further, each as Postgres takes either."""
 _WRITES = {("insert", "into"), ("delete", "from"), ("merge", "into"), ("truncate", "table")}
 
 
@@ -77,9 +79,9 @@ def way_of(text: str) -> Way:
     """What becomes of this text. Raises UnfitError."""
     statements = list(_statements(tokens(text)))
     ways = [_way(statement) for statement in statements]
-    if ways and ways[0] is not Way.SENT and len(ways) == 1:
+    if len(ways) == 1:
         return ways[0]
-    if any(way is not Way.SENT for way in ways):
+    if Way.COMMIT in ways or Way.ROLLBACK in ways:
         raise UnfitError(
             "it ends the transaction and does something else in one text; call commit() or rollback()"
         )
@@ -148,8 +150,23 @@ def _way(statement: Sequence[Token]) -> Way:
         return Way.SENT  # which is no SQL
     if first.value in _END and words[1:2] not in (["to"], ["prepared"]):
         return _END[first.value]
+    after = statement[1].value if statement[1:] else ""
+    if first.value in ("begin", "start") or (first.value, after) == ("set", "transaction"):
+        return Way.NOTHING
+    if (first.value, after) == ("prepare", "transaction"):
+        raise UnfitError("PREPARE TRANSACTION does not run in a replay: it would outlive it")
     if first.value not in _SENT and first.value not in _END:
         raise UnfitError(f"{first.value.upper()} does not run in a replay")
-    if first.value == "copy" and not {"stdin", "stdout"} & set(words):
+    if first.value == "copy" and not _is_here(statement):
         raise UnfitError("COPY from or to a file of the server's, or a program, does not run in a replay")
     return Way.SENT
+
+
+def _is_here(statement: Sequence[Token]) -> bool:
+    """Whether a COPY goes to the agent or comes from it, as it says outside of all brackets."""
+    depth, words = 0, []
+    for token in statement:
+        depth += (token[:2] == (Kind.OTHER, "(")) - (token[:2] == (Kind.OTHER, ")"))
+        if depth == 0:
+            words.append(token.value if token.kind is Kind.WORD else "")
+    return any(pair in _HERE for pair in pairwise(words))

@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -28,16 +30,19 @@ from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.moments import Moments, Stand
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.stops import BeginAgain, Refused
+from stepwell.store.bounded import STATEMENT_TIMEOUT_MS
 from stepwell.store.connect import Target, connect
 from stepwell.store.held import Held, is_known
 from stepwell.store.instants import Instants, read_all_instants
-from stepwell.store.trouble import said
+from stepwell.store.trouble import lost, overran, said
 
 READ_ONLY = "25006"
 TAKES_NO_WRITES = frozenset({"55000", "42809"})
 """What Postgres says of a write to a view that takes none."""
 NOT_INTO_A_VIEW = TAKES_NO_WRITES | {"0A000", "42P10"}
 """What it says of ways of writing that no view takes."""
+BY_OTHERS = frozenset({"55P03", "40001", "40P01"})
+"""What it says where others were in the way: a lock, or on a standby what it had to apply."""
 OURS = "\nCONTEXT:  PL/pgSQL function pg_temp"
 """Where an error of an overlay's tells of that."""
 A_VIEW = (
@@ -116,11 +121,11 @@ class Visit:
             raise Refused("a forked process cannot use the connection of the replay")
         if self._held is None:
             try:
-                held = self._database.hold()
+                self._held = held = self._database.hold()
             except DatabaseError as problem:
                 raise self._dialogue.end(Refused(str(problem))) from problem
-            self._held = held
-            self._instants = read_all_instants(held.raw, self._dialogue.run.head.run_id)
+            with self._watched():
+                self._instants = read_all_instants(held.raw, self._dialogue.run.head.run_id)
             if held.note:
                 self._dialogue.note(f"the agent's database was {held.note}")
         return self._held
@@ -135,11 +140,12 @@ class Visit:
                 raise self._dialogue.stop
             if held.status == TransactionStatus.IDLE:
                 raise self._dialogue.end(Refused("the agent has ended the transaction of the replay"))
-            if apart and not self.begun:
-                held.commit()
-            self.begun = self.begun or not apart
-            if held.status == TransactionStatus.INTRANS:
-                self._turn(held)
+            with self._watched():
+                if apart and not self.begun:
+                    held.commit()
+                self.begun = self.begun or not apart
+                if held.status == TransactionStatus.INTRANS:
+                    self._turn(held)
 
     def _turn(self, held: Held) -> None:
         stand = self._moments.of(self._dialogue.lanes.number())
@@ -186,19 +192,41 @@ class Visit:
         except UnfitError as unfit:
             self._refused(str(unfit))
             raise psycopg.errors.ReadOnlySqlTransaction(str(unfit)) from unfit
-        if way is Way.SENT:
-            if begins_block(text) and not self.begun:
-                self.commit()
-                self.begun = True
-            return text
-        (self.commit if way is Way.COMMIT else self.rollback)()
-        return NOTHING
+        if begins_block(text) and not self.begun:
+            self.commit()
+            self.begun = True
+        elif way is Way.COMMIT:
+            self.commit()
+        elif way is Way.ROLLBACK:
+            self.rollback()
+        return text if way is Way.SENT else NOTHING
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """For what the replay sends by itself."""
+        try:
+            yield
+        except psycopg.Error as problem:
+            self.met(problem)
+            raise
 
     def met(self, problem: psycopg.Error) -> None:
-        """The database has refused something. Raises BeginAgain where that is what overlays are for."""
+        """The database has refused something. Raises Stop where the agent cannot go on as it did.
+
+        That is BeginAgain where overlays are what it takes.
+        """
         held = self._held
         if held is None:
             return
+        if held.raw.closed:
+            why = f"the connection to the agent's database was lost: {lost(problem)}"
+            raise self._dialogue.end(Refused(why)) from problem
+        if problem.sqlstate in BY_OTHERS:
+            why = f"somebody else was in the way in the agent's database: {said(problem)}"
+            raise self._dialogue.end(Refused(why)) from problem
+        if overran(problem):
+            most = f"a statement of a replay has {STATEMENT_TIMEOUT_MS // 1000} seconds at most"
+            self._refused(said(problem), most)
         if OURS in str(problem):  # which no table of the agent's would have said
             problem.args = (str(problem).partition(OURS)[0], *problem.args[1:])
         table = written_by(self._text)
@@ -229,14 +257,16 @@ class Visit:
         with self._lock:
             self.begun = False
             if self._held is not None:
-                self._held.commit()
+                with self._watched():
+                    self._held.commit()
 
     def rollback(self) -> None:
         """End it, and undo what was written in it."""
         with self._lock:
             self.begun = False
             if self._held is not None:
-                self._held.rollback()
+                with self._watched():
+                    self._held.rollback()
 
     def close(self) -> None:
         """Say what is to be known of what was read, and roll back."""
@@ -245,9 +275,9 @@ class Visit:
             if held is None or self._process != os.getpid():
                 return
             try:
-                if held.raw.closed:
+                if held.raw.closed and self._dialogue.stop is None:
                     self._dialogue.note("the connection to the agent's database was lost before the end")
-                else:
+                elif not held.raw.closed:
                     self._look_back(held)
             except psycopg.Error as problem:
                 self._dialogue.note(f"the agent's database could not be asked in the end: {said(problem)}")

@@ -38,8 +38,8 @@ def begin(
     `token` stands in the statement as it can be read in pg_stat_activity.
     """
     local = {
-        "lock_timeout": _narrower(LOCK_TIMEOUT_MS, session.lock_ms),
-        "idle_in_transaction_session_timeout": _narrower(IDLE_TIMEOUT_MS, session.idle_ms),
+        "lock_timeout": narrower(LOCK_TIMEOUT_MS, session.lock_ms),
+        "idle_in_transaction_session_timeout": narrower(IDLE_TIMEOUT_MS, session.idle_ms),
         "jit": 0,  # compiling a statement takes longer than any of ours
     }
     if session.watches:
@@ -47,7 +47,7 @@ def begin(
     connection.execute(
         f"BEGIN{token and f' /* {token} */'} ISOLATION LEVEL {mode}; SET LOCAL statement_timeout = {wait_ms};"
         + "".join(f" SET LOCAL {name} = {value};" for name, value in local.items())
-        + f" SELECT 1; SET LOCAL statement_timeout = {_narrower(statement_ms, session.statement_ms)}"
+        + f" SELECT 1; SET LOCAL statement_timeout = {narrower(statement_ms, session.statement_ms)}"
     )
 
 
@@ -61,6 +61,6 @@ def glance(connection: psycopg.Connection, read: Callable[[psycopg.Connection], 
             connection.rollback()
 
 
-def _narrower(ours: int, theirs: int) -> int:
+def narrower(ours: int, theirs: int) -> int:
     """The shorter of two time-outs, of which the second may be 0 for none."""
     return min(ours, theirs) if theirs else ours

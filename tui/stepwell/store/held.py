@@ -12,7 +12,7 @@ from psycopg.pq import PipelineStatus, TransactionStatus
 from stepwell.core.past import Certainty, Instant, Origin, Table
 from stepwell.errors import DatabaseError
 from stepwell.store.asof import Survey, judge_again, survey, turn
-from stepwell.store.bounded import REPEATABLE_READ, glance
+from stepwell.store.bounded import REPEATABLE_READ, glance, narrower
 from stepwell.store.capture import SHADOW
 from stepwell.store.connect import GUARD, Target, connect, is_standby
 from stepwell.store.overlays import TEMP, Overlay, make, overlaid
@@ -73,7 +73,8 @@ class Held:
             transaction.on_standby()
         transaction.begin()
         self.note = transaction.why and f"read with {REPEATABLE_READ}: {transaction.why}"
-        idle = {"names": ["idle_in_transaction_session_timeout"], "values": [f"{IDLE_SECONDS}s"]}
+        idle_ms = narrower(IDLE_SECONDS * 1000, session.idle_ms)
+        idle = {"names": ["idle_in_transaction_session_timeout"], "values": [str(idle_ms)]}
         self.raw.execute(query("set_locally"), idle, prepare=False)
         self.raw.execute(f"SAVEPOINT {_NAME}")
 

@@ -15,12 +15,14 @@ from psycopg.rows import dict_row
 from stepwell.core.past import Certainty
 from stepwell.errors import DatabaseError
 from stepwell.store.asof import Standing
+from stepwell.store.bounded import begin
 from stepwell.store.capture import raw
 from stepwell.store.queries import query
 from stepwell.store.templates import template
 from stepwell.store.texts import equal
 
 TEMP = "pg_temp"
+READ_WRITE = "READ COMMITTED READ WRITE"
 _NUMBERED = re.compile(r"nextval\('(?:[^']|'')*'::regclass\)")
 
 
@@ -99,7 +101,7 @@ def overlaid(standings: Sequence[Standing], path: Sequence[str]) -> list[Standin
 def make(connection: Connection[Any], standings: Sequence[Standing]) -> tuple[Overlay, ...]:
     """Make them, in a transaction of its own. Raises DatabaseError where this role or this server does not let it."""
     try:
-        connection.execute("BEGIN READ WRITE")
+        begin(connection, READ_WRITE)
         found = tuple(_make(connection, standing) for standing in standings)
         connection.execute("COMMIT")
     except errors.Error as problem:
