@@ -7,6 +7,7 @@ import contextlib
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -200,6 +201,25 @@ def test_a_task_that_does_one_thing_after_the_other_has_to_do_it_in_that_order(r
     found = diverge(recorded, agent)
     assert (found.kind, found.step) == (Kind.ORDER, 1)
     assert (found.expected, found.actual) == ('tool_call fetch {"name":"a"}', 'tool_call fetch {"name":"b"}')
+
+
+@pytest.mark.parametrize("status", ["died", "unknown"])
+def test_an_agent_that_ends_before_a_recording_that_was_cut_off_is_told(status: str, record: Record) -> None:
+    def agent(run: Run) -> None:
+        run.tool(search, "a")
+        if early:
+            raise ValueError("no more")
+        run.tool(search, "b")
+
+    early = False
+    recorded = record(agent)
+    cut_off = replace(recorded, head=replace(recorded.head, status=status))
+    assert play(cut_off, agent).same
+    early = True
+    report = play(cut_off, agent)
+    assert report.divergence is not None
+    assert (report.divergence.kind, report.divergence.step) == (Kind.NEVER_ASKED, 2)
+    assert report.notes[0].startswith("the agent ended with ValueError: no more at ")
 
 
 def test_an_agent_that_goes_on_after_the_recording_has_ended_is_told(record: Record) -> None:

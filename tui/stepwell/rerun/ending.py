@@ -19,14 +19,13 @@ WELL = "an end without an error"
 def compare(dialogue: Dialogue, result: object, error: BaseException | None) -> None:
     """See that the agent ended as it did then: with that result, or that error, and with nothing left to ask for."""
     recorded = dialogue.run
-    found = dialogue.left() if recorded.complete else None
-    found = found or _other_end(recorded, error)
+    found = dialogue.left() or _other_end(recorded, error)
     if found is None and error is None and recorded.result is not None:
         found = _other_result(recorded, result)
     if found is not None:
         dialogue.end(Diverged(found))
-        if error is not None:
-            dialogue.note(f"the agent ended with {words(error)}{at(error)}")
+    if error is not None and (found is not None or not recorded.complete):
+        dialogue.note(f"the agent ended with {words(error)}{at(error)}")
 
 
 def words(error: BaseException) -> str:
