@@ -84,7 +84,7 @@ def test_as_json_it_is_one_object(project: Project, capsys: Capture) -> None:
     assert out.count("\n") == 1
     assert list(made) == [
         "run_id", "agent", "to", "milliseconds", "same", "served", "steps", "last", "place", "divergence",
-        "stopped", "refused", "result", "notes", "branch", "output",
+        "stopped", "refused", "result", "notes", "leave", "branch", "output",
     ]  # fmt: skip
     assert (made["run_id"], made["agent"], made["to"]) == (str(project.run_id), "agent:main", 6)
     assert (made["same"], made["served"], made["steps"], made["last"]) == (True, 6, 6, 6)
