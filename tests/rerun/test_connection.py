@@ -270,22 +270,6 @@ def test_cursors_copy_and_pipelines_do_what_they_do(dsn: str) -> None:
     assert_same(again(dsn, record(dsn, agent), agent))
 
 
-def test_an_agent_may_set_a_path_of_its_own(dsn: str) -> None:
-    do(dsn, "CREATE SCHEMA shop; CREATE TABLE shop.orders (id int); INSERT INTO shop.orders VALUES (-1)")
-
-    def agent(run: Run) -> None:
-        own = run.connection
-        own.execute("SET search_path = shop, public")
-        run.tool(tell, own.execute("SELECT count(*) FROM orders").fetchone())
-        own.execute("SET search_path = public")
-        run.tool(tell, own.execute("SELECT count(*) FROM orders").fetchone())
-        own.rollback()
-        run.tool(tell, own.execute("SELECT count(*) FROM orders").fetchone())
-
-    note = "shop.orders is not watched, and was read as it is today: stepwell watch shop.orders"
-    assert_same(again(dsn, record(dsn, agent), agent), note)
-
-
 def test_tasks_get_a_connection_to_be_awaited(dsn: str) -> None:
     async def work(run: Run) -> None:
         own = run.connection

@@ -198,6 +198,25 @@ def test_a_table_that_is_not_watched_is_read_as_it_is_today_and_named(dsn: str) 
     )
 
 
+def test_an_agent_may_set_a_path_of_its_own(dsn: str) -> None:
+    do(dsn, "CREATE SCHEMA shop; CREATE TABLE shop.orders (id int); INSERT INTO shop.orders VALUES (-1)")
+
+    def agent(run: Run) -> None:
+        own = run.connection
+        own.execute("SET search_path = shop, public")
+        run.tool(tell, own.execute("SELECT count(*) FROM orders").fetchone())
+        own.execute("SET search_path = public")
+        run.tool(tell, own.execute("SELECT count(*) FROM orders").fetchone())
+        own.rollback()
+        run.tool(tell, own.execute("SELECT count(*) FROM orders").fetchone())
+
+    report = again(dsn, record(dsn, agent), agent)
+    assert report.divergence is None
+    assert report.notes == (
+        "shop.orders is not watched, and was read as it is today: stepwell watch shop.orders",
+    )
+
+
 def test_a_past_that_is_not_known_is_named_once(schema_dsn: str) -> None:
     dsn = schema_dsn
     make(dsn)

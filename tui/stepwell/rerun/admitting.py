@@ -150,10 +150,10 @@ def _way(statement: Sequence[Token]) -> Way:
         return Way.SENT  # which is no SQL
     if first.value in _END and words[1:2] not in (["to"], ["prepared"]):
         return _END[first.value]
-    after = statement[1].value if statement[1:] else ""
-    if first.value in ("begin", "start") or (first.value, after) == ("set", "transaction"):
+    second = statement[1].value if statement[1:] else ""
+    if first.value in ("begin", "start") or (first.value, second) == ("set", "transaction"):
         return Way.NOTHING
-    if (first.value, after) == ("prepare", "transaction"):
+    if (first.value, second) == ("prepare", "transaction"):
         raise UnfitError("PREPARE TRANSACTION does not run in a replay: it would outlive it")
     if first.value not in _SENT and first.value not in _END:
         raise UnfitError(f"{first.value.upper()} does not run in a replay")
