@@ -116,9 +116,20 @@ class Debugging:
 
     async def settle(self) -> None:
         await self._handled()
-        await self.until(
-            lambda: not self.is_open or (self.screen.settled and self.app.keyboard.idle),
-        )
+        jobs = -1
+        # What a job came to may be on its way to the screen yet, and have it ask for more.
+        while not self._is_settled or jobs != self._jobs:
+            jobs = self._jobs
+            await self.until(lambda: self._is_settled)
+
+    @property
+    def _is_settled(self) -> bool:
+        return not self.is_open or (self.screen.settled and self.app.keyboard.idle)
+
+    @property
+    def _jobs(self) -> int:
+        """How many the debugger's worker has been given."""
+        return self.screen.worker._last if self.is_open else 0
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what another thread or the server brings about; fail after a while."""

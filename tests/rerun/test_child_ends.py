@@ -127,9 +127,12 @@ def test_one_that_is_closed_replays_no_more(project: Project) -> None:
         process.replay()
 
 
-def test_an_interpreter_without_stepwell_is_told(project: Project, tmp_path: Path) -> None:
+def test_an_interpreter_without_stepwell_is_told(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import venv
 
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # there it might be found after all
     venv.create(tmp_path / "bare", with_pip=False, symlinks=True)
     with project.process(python=tmp_path / "bare") as process, pytest.raises(UsageError) as raised:
         process.replay()
