@@ -310,12 +310,12 @@ def test_a_step_of_a_thread_that_a_tool_started_says_what_may_be_the_cause() -> 
     assert "copy_context" in sentence(found)
 
 
-def calls_made(lanes: Sequence[Lane]) -> int:
+def calls_made(lanes: Sequence[Lane], now: Sequence[Lane]) -> int:
     """How many functions are called for a replay, those written in C included."""
     matcher = Matcher(record(lanes, Random(1))[0])
     asked = [
         (Question(Key("tool_call", call.name, None, None), call.value), lane)
-        for lane, call, _ in interleaved(lanes, Random(2))
+        for lane, call, _ in interleaved(now, Random(2))
     ]
     count = 0
 
@@ -343,7 +343,15 @@ def calls_made(lanes: Sequence[Lane]) -> int:
     ids=["sequential", "parallel and alike", "parallel", "ten that do the same"],
 )
 def test_each_of_many_steps_costs_what_one_of_few_does(shape: Any) -> None:
-    assert calls_made(shape(1000)) < 11 * calls_made(shape(100))
+    assert calls_made(shape(1000), shape(1000)) < 11 * calls_made(shape(100), shape(100))
+
+
+def test_each_of_many_steps_that_one_task_does_for_ten_costs_what_one_of_few_does() -> None:
+    def made(n: int) -> int:
+        lanes = [[Call("a", [lane, place]) for place in range(n // 10)] for lane in range(10)]
+        return calls_made(lanes, [[call for calls in zip(*lanes, strict=True) for call in calls]])
+
+    assert made(1000) < 11 * made(100)
 
 
 def test_rows_from_elsewhere_that_have_no_names_are_found_by_their_input() -> None:

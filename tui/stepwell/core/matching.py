@@ -36,6 +36,8 @@ class Matcher:
         """Whose step each of them was given last."""
         self._asked: dict[int, Counter[int]] = defaultdict(Counter)
         """What each of them has asked for, and how often."""
+        self._passed: dict[Lane, int] = {}
+        """How many of the first steps of a recorded thread or task have been asked for, as far as that is known."""
         self.pending: set[int] = set()
         for step in run.steps:
             if step.parent is not None and step.parent in run.by_number:
@@ -46,6 +48,8 @@ class Matcher:
         for step in steps:
             self.pending.add(step.number)
             self._tracks.expect(step)
+            if (lane := self._lane(step)) is not None:
+                self._passed.pop(lane, None)
             key = self._identities.key(step)
             if key not in self._waiting:
                 self._waiting[key] = Waiting(self._run, self._identities)
@@ -143,8 +147,15 @@ class Matcher:
 
         Where it is like one that this one has asked for, which then was another's, it has been.
         """
+        steps = self._tracks.lanes[recorded]
+        first = self._passed.get(recorded, 0)
+        while steps[first].number not in self.pending:
+            first += 1
+        self._passed[recorded] = first
+        if steps[first] is step:
+            return None
         counts: Counter[int] = Counter()
-        for earlier in self._tracks.lanes[recorded]:
+        for earlier in steps:
             if earlier.number >= step.number:
                 return None
             likeness = self._identities.likeness(earlier)
