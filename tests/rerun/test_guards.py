@@ -21,6 +21,7 @@ from stepwell import Run
 from stepwell.core.recorded import RecordedRun
 from stepwell.rerun import guards
 from stepwell.rerun.playing import play
+from stepwell.store.connect import GUARD
 from tests.rerun.agents import search
 
 HERE = Path(__file__).name
@@ -171,3 +172,12 @@ def test_a_replay_in_this_process_is_guarded_as_long_as_it_lasts(
     assert first.endswith("looked up telemetry.example.com: refused")
     assert second.endswith(READ_ONLY)
     assert all(note.startswith(str(Path("tests/rerun") / HERE)) for note in report.notes)
+
+
+def test_whoever_wants_all_to_be_read_only_anyway_has_it_so_when_the_guards_are_lifted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PGOPTIONS", f"-c lock_timeout=1s {GUARD}")
+    with guards.armed(print), guards.armed(print):
+        guards.lift()
+        assert os.environ["PGOPTIONS"] == f"-c lock_timeout=1s {GUARD}"

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
 
 from stepwell import Run
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Leave, Report
 from stepwell.replay.recorded import load
+from stepwell.rerun.database import Database
 from stepwell.rerun.leaving import Live
 from stepwell.rerun.playing import Terms, play
 from stepwell.store.connect import resolve
+from tests.e2e.terminal import wait_until
 from tests.rerun.agents import fetch, model, search
 
 Record = Callable[[Any], RecordedRun]
@@ -156,3 +161,71 @@ def test_a_block_that_is_open_ends_in_the_branch(record: Record, go_on: GoOn, sc
     outer, inner = branch.steps
     assert (inner.parent, inner.in_doubt, outer.in_doubt) == (1, False, False)
     assert outer.payload.output == inner.payload.output != recorded.steps[0].payload.output
+
+
+def test_the_tables_of_then_are_let_go_and_a_connection_is_the_agents_own(
+    record: Record, schema_dsn: str
+) -> None:
+    given: list[object] = []
+
+    def transactions(query: str) -> list[Any]:
+        """Those that are left; one that has been ended is gone a moment later."""
+        with psycopg.connect(schema_dsn, autocommit=True) as own:
+            given.append(run_of[0].named(connection=own).connection is own)
+            wait_until(lambda: not own.execute(query).fetchall(), "a transaction is still open")
+            return own.execute(query).fetchall()
+
+    def agent(run: Run) -> None:
+        run_of[:] = [run]
+        if later:
+            run.connection.execute("SELECT 1")
+        run.tool(transactions, query)
+        if later:
+            run.connection.execute("SELECT 1")
+
+    open_ones = (
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_xmin IS NOT NULL"
+        " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    )
+    run_of: list[Run] = []
+    later, query = False, "SELECT 1 WHERE false"
+    recorded = record(agent)
+    later, query = True, open_ones
+    target = resolve(schema_dsn)
+    report = play(recorded, agent, terms=Terms(live=Live(target, lambda _: True), database=Database(target)))
+    assert "run.named(connection=…)" in str(report.stopped)
+    (step,) = load(target, str(report.branch)).steps
+    assert (step.payload.output, given) == ("[]", [True, True])
+
+
+def test_an_agent_that_cannot_go_on_stays_guarded(record: Record, schema_dsn: str) -> None:
+    refused: list[OSError] = []
+
+    def agent(run: Run) -> None:
+        try:
+            run.tool(search, query)
+        except BaseException:  # as no agent should
+            with pytest.raises(PermissionError) as caught:
+                socket.create_connection(("127.0.0.1", 9))
+            refused.append(caught.value)
+            raise
+
+    query = "a"
+    recorded = record(agent)
+    query = "b"
+    nowhere = resolve(psycopg.conninfo.make_conninfo(schema_dsn, dbname="nowhere"))
+    report = play(recorded, agent, terms=Terms(live=Live(nowhere, lambda _: True)))
+    assert "it cannot go on for real: " in str(report.refused)
+    assert len(refused) == 1
+
+
+def test_a_branch_has_an_id_that_no_agent_has_drawn(record: Record, go_on: GoOn) -> None:
+    def agent(run: Run) -> None:
+        run.tool(search, query)
+        drawn.append(str(uuid.uuid4()))
+
+    drawn: list[str] = []
+    query = "a"
+    recorded = record(agent)
+    query = "b"
+    assert go_on(recorded, agent).branch not in drawn

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.identity import Identities, Question
@@ -18,11 +17,11 @@ from stepwell.core.steps import STATE_UPDATE
 from stepwell.errors import StepwellError
 from stepwell.recorder.calls import in_loop
 from stepwell.recorder.lanes import Lanes, in_pool
+from stepwell.rerun.places import OWN
 from stepwell.rerun.stops import Diverged, Reached, Refused, Stop, WentLive
 
 QUIET = 1.0
 """Seconds without any question after which nobody is expected to ask for what a replay still waits for."""
-_OWN = str(Path(__file__).parents[1])
 _monotonic = time.monotonic
 
 
@@ -59,6 +58,8 @@ class Dialogue:
         """Whether it has ended for want of an answer."""
         self.live = False
         """Whether it has done so: nothing more is asked of the recording then."""
+        self.on_live: Callable[[], object] = lambda: None
+        """Called by each thread that learns so, while it holds nothing of the dialogue's."""
         self._to = to
         self._on_step = on_step
         self._matcher = Matcher(run, identities)
@@ -77,6 +78,13 @@ class Dialogue:
 
     def ask(self, question: Question) -> RecordedStep:
         """The step that is asked for. Raises Stop."""
+        try:
+            return self._ask(question)
+        except WentLive:
+            self.on_live()
+            raise
+
+    def _ask(self, question: Question) -> RecordedStep:
         place = caller()
         lane = self.lanes.number()
         with self._changed:
@@ -193,7 +201,7 @@ def caller() -> Place | None:
     frame = sys._getframe(1)
     while frame.f_back is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(_OWN) and "contextlib" not in file:
+        if not file.startswith(OWN) and "contextlib" not in file:
             return Place(file, frame.f_lineno, frame.f_code.co_qualname)
         frame = frame.f_back
     return None

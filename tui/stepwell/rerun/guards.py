@@ -49,6 +49,8 @@ class Hook:
         self._added = False
         self.lifted = False
         """Whether it lets everything pass until somebody arms it anew."""
+        self.options: str | None = None
+        """What PGOPTIONS was before anybody armed it."""
         self._notes: list[Note] = []
         self._hosts: list[str] = []
         self._places = Places(())
@@ -90,7 +92,9 @@ class Hook:
             self._places = Places(libraries())
             sys.addaudithook(self)
         count = len(self._hosts)
-        self.lifted = self.lifted and bool(self._notes)
+        if not self._notes:
+            self.lifted = False
+            self.options = os.environ.get("PGOPTIONS")
         self._notes.append(note)
         self._hosts.extend(hosts)
         try:
@@ -125,11 +129,7 @@ def armed(note: Note, hosts: Collection[str] = ()) -> Iterator[None]:
 def lift() -> None:
     """Let everything pass from now on, for an agent that goes on for real; until somebody arms it anew."""
     _HOOK.lifted = True
-    options = os.environ.get("PGOPTIONS", "").replace(GUARD, "").strip()
-    if options:
-        os.environ["PGOPTIONS"] = options
-    else:
-        os.environ.pop("PGOPTIONS", None)
+    _set_options(_HOOK.options)
 
 
 def is_about_connection(note: str) -> bool:
@@ -152,10 +152,14 @@ def _read_only() -> Iterator[None]:
         yield
     finally:
         setattr(BaseConnection, _OPENS, original)
-        if before is None:
-            os.environ.pop("PGOPTIONS", None)
-        else:
-            os.environ["PGOPTIONS"] = before
+        _set_options(before)
+
+
+def _set_options(options: str | None) -> None:
+    if options is None:
+        os.environ.pop("PGOPTIONS", None)
+    else:
+        os.environ["PGOPTIONS"] = options
 
 
 def _is_of_replay() -> bool:

@@ -9,6 +9,7 @@ from contextvars import Token
 from typing import Any
 from uuid import UUID
 
+from stepwell.errors import UsageError
 from stepwell.recorder.book import BlockStep, Book
 from stepwell.recorder.context import Frame
 from stepwell.recorder.lanes import Lanes
@@ -29,9 +30,15 @@ from stepwell.store.connect import connect
 class LiveBook:
     """Answers from a recording, and where that has no answer from the world. Usable from any thread and task."""
 
-    def __init__(self, playback: Playback, live: Live, on_leave: Callable[[], None]) -> None:
-        """`on_leave` is called before the first call that is made for real."""
-        self._playback, self._live, self._on_leave = playback, live, on_leave
+    def __init__(
+        self,
+        playback: Playback,
+        live: Live,
+        on_leave: Callable[[], None],
+        on_left: Callable[[UUID], None] = lambda _: None,
+    ) -> None:
+        """`on_leave` is called before the first call that is made for real, `on_left` once its branch is there."""
+        self._playback, self._live, self._on_leave, self._on_left = playback, live, on_leave, on_left
         self._recorder: Recorder | None = None
         self._trail: Trail | None = None
         playback.dialogue.goes_live = self._leave
@@ -91,6 +98,11 @@ class LiveBook:
             await self._book.astate(run, value, shared)
 
     def connection(self, given: object) -> Any:
+        if self._trail is not None and given is None:
+            raise UsageError(
+                "the agent goes on for real, and nothing has given it a connection for that;"
+                " run.named(connection=…) does"
+            )
         return self._book.connection(given)
 
     def result(self, value: object) -> None:
@@ -121,15 +133,16 @@ class LiveBook:
         tail = tail_of(dialogue, self._live.edited)
         if not self._live.allow(leave_of(dialogue, tail)):
             return False
-        self._on_leave()
         target = self._live.target
         with closing(connect(target)) as connection:
             branch = fork(connection, dialogue.run.head.run_id, tail, self._live.name)
+        self._on_leave()
         self._recorder = Recorder(target.conninfo)
         trail = self._recorder.resume(branch).book
         assert isinstance(trail, Trail)
         trail.lanes = _Lanes(dialogue)
         self._trail = trail
+        self._on_left(branch)
         return True
 
 

@@ -6,9 +6,10 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Callable, Collection
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from stepwell.core.identity import Identities
 from stepwell.core.recorded import RecordedRun, RecordedStep
@@ -51,7 +52,7 @@ class Terms:
     on_step: Callable[[RecordedStep, Place | None], None] = lambda *_: None
     """Called with each step that is asked for, and where."""
     on_end: Callable[[Report], object] = lambda _: None
-    """Told what comes of it as soon as that is known: an agent may go on all the same, and never come to an end."""
+    """Told what comes of it as soon as that is known, and in which branch it goes on: it may never come to an end."""
     database: Database | None = None
     """Where `Run.connection` finds the tables of then."""
     connection: Callable[[], Any] | None = None
@@ -99,6 +100,8 @@ class _Play:
         )
         self._guarded = ExitStack()
         """What holds as long as the agent does not go on for real."""
+        if self._visit is not None:  # nothing is to hold a snapshot as long as an agent may go on
+            dialogue.on_live = self._visit.close
         self._going = None if terms.live is None else self._may_leave(terms.live)
         head = recorded.head
         options = Options(run_seed=recorded.seed, run_name=head.name, run_tags=head.tags)
@@ -107,7 +110,7 @@ class _Play:
     def _may_leave(self, live: Live) -> LiveBook:
         from stepwell.rerun.live import LiveBook  # with the recorder, which no other replay needs
 
-        return LiveBook(self._playback, live, self._leave)
+        return LiveBook(self._playback, live, self._leave, self._left)
 
     def report(self, agent: Agent) -> Report | None:
         """What came of it; None where it has to be done again with what the agent writes."""
@@ -129,9 +132,7 @@ class _Play:
     def _would_leave(self) -> Leave | None:
         if not self._dialogue.unanswered:
             return None
-        with suppress(UsageError):  # no branch could be begun there
-            return leave_of(self._dialogue, tail_of(self._dialogue))
-        return None
+        return leave_of(self._dialogue, tail_of(self._dialogue))
 
     def _call(self, agent: Agent) -> tuple[object, BaseException | None]:
         with ExitStack() as stack:
@@ -155,6 +156,9 @@ class _Play:
         self._guarded.close()
         guards.lift()
         self._clock.go_live()
+
+    def _left(self, branch: UUID) -> None:
+        self._on_end(replace(report_of(self._dialogue), branch=str(branch)))
 
     def _stuck(self) -> None:
         raise self._dialogue.end(Reached("nothing is left that the agent waits for"))

@@ -1,9 +1,10 @@
 """Branches: runs that have their first steps from another one. Their rows are read as if they were of one run."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 from psycopg import Connection, sql
@@ -106,7 +107,10 @@ def fork(connection: Connection[Any], run_id: UUID, tail: Tail, name: str | None
     In a transaction of its own, or as part of the one that is open. Raises DatabaseError, with nothing stored, and
     NotFoundError where the run is gone.
     """
-    branch, edited = uuid4(), tail.edited
+    branch = UUID(
+        bytes=os.urandom(16), version=4
+    )  # not as `uuid4` gives it, which a replay may have replaced
+    edited = tail.edited
     own = tail.own
     payload = None if edited is None else edited.payload
     rows = {
