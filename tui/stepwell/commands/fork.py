@@ -113,8 +113,10 @@ def _exactly(value: object, path: Path) -> Path:
     found: list[str | int] = []
     for part in path:
         here = resolve_path(value, found)
-        at_end = isinstance(part, int) and part < 0 and isinstance(here, list)
-        found.append(len(here) + part if at_end else part)  # type: ignore[arg-type,operator]
+        if isinstance(part, int) and part < 0 and isinstance(here, list):
+            found.append(len(here) + part)
+        else:
+            found.append(part)
         if isinstance(here, list) or (isinstance(here, dict) and part in here):
             resolve_path(value, found)
     return tuple(found)
