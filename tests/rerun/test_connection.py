@@ -224,7 +224,7 @@ def test_in_autocommit_each_statement_stands_by_itself(dsn: str) -> None:
     def agent(run: Run) -> None:
         own = run.connection
         own.autocommit = True
-        own.execute("UPDATE orders SET qty = 70 WHERE id = 1")
+        own.execute("UPDATE orders SET qty = qty + 70 WHERE id = 1")  # before the first step, too
         with pytest.raises(psycopg.errors.UndefinedColumn):
             own.execute("SELECT wrong FROM orders")
         own.execute("BEGIN")

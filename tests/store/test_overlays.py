@@ -16,7 +16,7 @@ from stepwell.store.watching import watch
 Connection = psycopg.Connection[Any]
 MAKE = """
 CREATE TABLE pairs (a int, "B b" text, body jsonb, "100%" numeric(8,2) DEFAULT 1.50, at timestamptz DEFAULT now(),
-                    PRIMARY KEY (a, "B b"));
+                    p int, PRIMARY KEY (a, "B b"));
 INSERT INTO pairs (a, "B b", body) VALUES (1, 'x', '{"k": 1}'), (1, 'y', NULL), (2, 'x', '[]');
 CREATE TABLE parts (id bigint PRIMARY KEY, name text, size int GENERATED ALWAYS AS (length(name)) STORED)
     PARTITION BY RANGE (id);

@@ -1,9 +1,8 @@
 """The database that re-executed code gets: watched tables as they were where it is in the recording.
 
 Between two steps that is as its own connection saw it just before the next one, where that is recorded and the
-connection had written nothing since the last; else as it was after the step that was answered last. Within a step whose
-body is executed it is as it was when that began, and before the first step as it was before that. It is so for each
-thread or task.
+connection had written nothing since the last; else as it was after the step that was answered last, or when the run
+began. Within a step whose body is executed it is as it was when that began. It is so for each thread or task.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from stepwell.rerun.stops import BeginAgain, Refused
 from stepwell.store.bounded import STATEMENT_TIMEOUT_MS
 from stepwell.store.connect import Target, connect
 from stepwell.store.held import Held, is_known
-from stepwell.store.instants import Instants, read_all_instants
+from stepwell.store.instants import Instants, read_all_instants, read_begin
 from stepwell.store.trouble import lost, overran, said
 
 READ_ONLY = "25006"
@@ -85,6 +84,8 @@ class Visit:
         self._sync: ReplayConnection | None = None
         self._async: AsyncReplayConnection | None = None
         self._instants: dict[int, Instants] = {}
+        self._begin: Instant | None = None
+        """When the run began."""
         self._stand: Stand | None = None
         self._doubts: dict[tuple[str, str], str] = {}
         """What is to be said of a table whose past is not exact, if it is read."""
@@ -126,6 +127,7 @@ class Visit:
                 raise self._dialogue.end(Refused(str(problem))) from problem
             with self._watched():
                 self._instants = read_all_instants(held.raw, self._dialogue.run.head.run_id)
+                self._begin = read_begin(held.raw, self._dialogue.run.head.run_id)
             if held.note:
                 self._dialogue.note(f"the agent's database was {held.note}")
         return self._held
@@ -169,9 +171,8 @@ class Visit:
         following = self._instants.get(stand.following or -1)
         coming = None if following is None else following.before
         if stand.step is None:
-            if coming is not None and coming.own is not None:
-                coming = replace(coming, position=0)  # what it had written by then it is about to write
-            return coming, None if following is None else following.origin
+            origin = None if following is None else following.origin
+            return None if coming is None else self._before_first(held, coming, origin), origin
         at = self._instants.get(stand.step)
         if at is None:
             return None, None
@@ -183,6 +184,15 @@ class Visit:
         own = {instant.backend for instant in (after, coming)} - {None}
         is_after = len(own) != 1 or held.wrote(after, replace(coming, backend=own.pop()), at.origin)
         return after if is_after else coming, at.origin
+
+    def _before_first(self, held: Held, coming: Instant, origin: Origin | None) -> Instant:
+        """As its connection saw it just before the first step, without what it had written by then: it is about to."""
+        if coming.own is not None:
+            coming = replace(coming, position=0)
+        if self._begin is None or coming.backend is None:
+            return coming
+        begin = replace(self._begin, backend=coming.backend)
+        return begin if held.wrote(begin, coming, origin) else coming
 
     def admit(self, text: str) -> str:
         """What is sent for a text of the agent's. Raises psycopg's error where the replay does not send it."""

@@ -57,10 +57,20 @@ def read_all_instants(connection: psycopg.Connection, run_id: UUID) -> dict[int,
     return found
 
 
+def read_begin(connection: psycopg.Connection, run_id: UUID) -> Instant | None:
+    """When a run began, None where that is not recorded. Raises what psycopg raises."""
+    ran = _ran(connection, run_id)
+    return instant_of(ran["snapshot"], None, None, None) if ran else None
+
+
 def _origin(connection: psycopg.Connection, run_id: UUID) -> Origin | None:
-    with connection.cursor(row_factory=dict_row) as cursor:
-        ran = cursor.execute(query("read_origin"), {"run_id": run_id}).fetchone()
+    ran = _ran(connection, run_id)
     return Origin(ran["system_identifier"], ran["timeline"]) if ran else None
+
+
+def _ran(connection: psycopg.Connection, run_id: UUID) -> DictRow | None:
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query("read_origin"), {"run_id": run_id}).fetchone()
 
 
 def read_between(connection: psycopg.Connection, run_id: UUID) -> list[Between]:

@@ -52,7 +52,7 @@ def _overruled(connection: Connection[Any], overlay: Overlay, before: Instant, a
             "DELETE FROM {rows} AS o USING (SELECT {kept}, (array_agg({mine} ORDER BY position DESC))[1] AS last"
             " FROM {written} GROUP BY {kept} HAVING bool_or({mine})) AS w"
             " LEFT JOIN {past} AS p ON {recorded} WHERE {same}"
-            " RETURNING concat_ws(', ', {key}), o.\"!gone\", p IS NULL, w.last,"
+            " RETURNING concat_ws(', ', {key}), o.\"!gone\", p.{first} IS NULL, w.last,"
             " array_remove(ARRAY[{differences}]::text[], NULL)"
         ).format(
             rows=overlay.rows,
@@ -63,6 +63,7 @@ def _overruled(connection: Connection[Any], overlay: Overlay, before: Instant, a
             recorded=_by_number(overlay, "p"),
             same=_by_number(overlay, "o"),
             key=names(table.key, "o"),
+            first=sql.Identifier(table.key[0]),
             differences=listed([_difference(name) for name in constant]),
         ),
         prepare=False,
