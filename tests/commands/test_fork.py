@@ -109,6 +109,8 @@ def test_the_output_comes_from_a_file_or_the_input(
         (("7f3a", "[]"), 2, "which step? stepwell fork 7f3a:17 OUTPUT"),
         (("7f3a:2:$.input.q", "1"), 2, "$.input.q cannot be otherwise: a path begins with $.output here"),
         (("7f3a:2:$.output[5].id", "1"), 1, "no $.output[5]: $.output is a list of 1"),
+        (("7f3a:2:$.output[0].id.of", "1"), 1, "no $.output[0].id.of: $.output[0].id is"),
+        (("7f3a:2:$.output[0][1]", "1"), 1, "no $.output[0][1]: $.output[0] is an object"),
         (("7f3a:9", "1"), 1, "step 9: the run has 1-4"),
         (("7f3a:2", json.dumps(FOUND)), 2, "that is what step 2 gave: nothing would be otherwise"),
         (("7f3a:2", "-f", "/nothing/there"), 2, "/nothing/there: No such file"),

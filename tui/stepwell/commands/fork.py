@@ -117,7 +117,7 @@ def _exactly(value: object, path: Path) -> Path:
             found.append(len(here) + part)
         else:
             found.append(part)
-        if isinstance(here, list) or (isinstance(here, dict) and part in here):
+        if not (isinstance(here, dict) and isinstance(part, str)) or part in here:
             resolve_path(value, found)
     return tuple(found)
 
