@@ -21,7 +21,8 @@ def may_go_on(leave: Leave) -> bool:
 
 def _warning(leave: Leave) -> Iterator[str]:
     yield f"from step {leave.step} on the agent will call models and tools for real, and reach what they reach;"
-    yield "each call is recorded, in a branch of this run"
+    yield "each call is recorded, in a branch of this run; nothing is redacted there"
+    yield "Ctrl-C ends it at any time; what it has done by then stays in the branch"
     if leave.then:
         calls = ", ".join(clean(f"{name} x{count}") for name, count in leave.then[:SEVERAL])
         more = f", and {len(leave.then) - SEVERAL} more" if len(leave.then) > SEVERAL else ""
@@ -32,7 +33,11 @@ def went(report: Report, branch: RunHead) -> Iterator[str]:
     """Where it went, and how that ended."""
     short = short_id(branch.run_id)
     first = branch.forked_at if branch.forked_at is not None else branch.steps
-    yield f"went on for real: steps {first}-{branch.steps} of the branch {short}, {branch.status}"
+    # The database may learn a moment later that whoever wrote it is gone.
+    status = "died" if report.refused is not None and branch.status == "running" else branch.status
+    yield f"went on for real: steps {first}-{branch.steps} of the branch {short}, {status}"
     if report.stopped is not None:
         yield f"it ended with {report.stopped}"
+    if report.refused is not None:
+        yield f"it {report.refused}"
     yield f"open it: stepwell {short}"

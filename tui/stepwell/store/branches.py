@@ -107,9 +107,8 @@ def fork(connection: Connection[Any], run_id: UUID, tail: Tail, name: str | None
     In a transaction of its own, or as part of the one that is open. Raises DatabaseError, with nothing stored, and
     NotFoundError where the run is gone.
     """
-    branch = UUID(
-        bytes=os.urandom(16), version=4
-    )  # not as `uuid4` gives it, which a replay may have replaced
+    # `uuid4` may be the one that a replay has put in its place.
+    branch = UUID(bytes=os.urandom(16), version=4)
     edited = tail.edited
     own = tail.own
     payload = None if edited is None else edited.payload

@@ -193,6 +193,8 @@ class AgentProcess:
                 if not importing:
                     why += f" ({'before its first step' if last is None else f'last step: {last}'})"
                 report = Report(served, last, place, refused=why)
+            elif report.branch is not None:
+                report = replace(report, refused=why)
             else:  # it did not end when it was told to
                 report = replace(report, notes=(*report.notes, f"the agent went on nevertheless: it {why}"))
         return replace(report, output=child.output.take())
