@@ -81,7 +81,7 @@ def test_a_dry_run_stores_nothing(filled: str, capsys: Capture) -> None:
     out = capsys.readouterr().out.splitlines()
     assert out == [
         "a branch of 7f3a at step 1 would have the steps 1-4",
-        "nothing is stale: no later step was given what is other now",
+        "nothing is stale as far as can be told: what is other now stands in no later input, short values aside",
         "state at step 4: $.lap  nothing -> 7",
     ]
     with psycopg.connect(filled) as connection:

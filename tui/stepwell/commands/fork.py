@@ -34,7 +34,8 @@ text needs its quotes.
 The branch has the steps of the run before this one, this one with the new
 output, and the steps after it up to the first that is stale: whose recorded
 input held what the old output said. From there on nobody knows what the agent
-would have done. It is read like any run; the run that it leaves stays as it is.
+would have done. A short value inside of another text is taken for chance. The
+branch is read like any run; the run that it leaves stays as it is.
 
 with --json, one object:
   run_id      of the branch; null with --dry-run
@@ -155,7 +156,7 @@ def _lines(made: WhatIf, tail: Tail, branch: UUID | None) -> Iterator[str]:
         yield f"{branch}  leaves {parent} at step {made.number}; it has the steps 1-{tail.steps}"
     first = made.stale_from
     if first is None:
-        yield "nothing is stale: no later step was given what is other now"
+        yield "nothing is stale as far as can be told: what is other now stands in no later input, short values aside"
     else:
         yield f"stale from step {first.number}: {first.words}"
         for stale in made.stale[1 : MOST_SHOWN + 1]:
