@@ -11,6 +11,7 @@ BEGIN
     IF tg_op = 'DELETE' THEN
         RETURN old;
     END IF;
+    {coerced}
     {computed}
     {required}
     {checked}

@@ -102,6 +102,7 @@ def test_what_would_be_felt_by_others_is_refused_and_named(
     "text",
     [
         "INSERT INTO orders (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO orders (id) VALUES (1) ON CONFLICT DO NOTHING",
         "INSERT INTO orders (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET qty = 8",
         "TRUNCATE orders",
     ],

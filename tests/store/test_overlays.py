@@ -23,6 +23,9 @@ CREATE TABLE parts (id bigint PRIMARY KEY, name text, size int GENERATED ALWAYS 
 CREATE TABLE few PARTITION OF parts FOR VALUES FROM (0) TO (10);
 CREATE TABLE many PARTITION OF parts FOR VALUES FROM (10) TO (1000);
 INSERT INTO parts VALUES (1, 'one'), (11, 'eleven');
+CREATE TYPE mood AS ENUM ('bad', 'good');
+CREATE TABLE typed (made int PRIMARY KEY, price numeric(8,2), code varchar(3), mood mood,
+                    third numeric(8,2) GENERATED ALWAYS AS (price / 3) STORED);
 CREATE SEQUENCE shared START 500 INCREMENT 10;
 CREATE TABLE numbered (id int PRIMARY KEY DEFAULT nextval('shared'), name text NOT NULL);
 INSERT INTO numbered (name) VALUES ('first');
@@ -33,7 +36,7 @@ INSERT INTO numbered (name) VALUES ('first');
 def owner(schema_dsn: str) -> Iterator[Connection]:
     with psycopg.connect(schema_dsn, autocommit=True) as connection:
         connection.execute(MAKE)
-        for table in ("pairs", "parts", "numbered"):
+        for table in ("pairs", "parts", "typed", "numbered"):
             watch(connection, table)
         yield connection
 
@@ -88,6 +91,16 @@ def test_keys_may_be_moved_along_in_one_statement_as_in_a_table(held: Held) -> N
         held.raw.execute("INSERT INTO parts (id, name) VALUES (51, 'again')")
     assert caught.value.diag.constraint_name == "parts_pkey"
     assert caught.value.diag.message_detail == "Key (id)=(51) already exists."
+
+
+def test_a_value_is_made_what_its_column_takes(held: Held) -> None:
+    made = "INSERT INTO typed VALUES (%s, %s, %s, %s) RETURNING price::text, third::text, mood"
+    assert held.raw.execute(made, (1, "9.995", "abc", "good")).fetchall() == [("10.00", "3.33", "good")]
+    for values, sqlstate in (((2, 1, "abcd", "bad"), "22001"), ((2, 1, "abc", "fine"), "22P02")):
+        with pytest.raises(psycopg.DataError) as caught, held.raw.transaction():
+            held.raw.execute(made, values)
+        assert caught.value.sqlstate == sqlstate
+    assert rows(held, "UPDATE typed SET price = price * 1.0005 RETURNING price::text") == [("10.01",)]
 
 
 def test_a_sequence_goes_on_for_this_session_alone(held: Held, owner: Connection) -> None:

@@ -95,8 +95,17 @@ def begins_block(text: str) -> bool:
 
 def locks_rows(text: str) -> bool:
     """Whether it locks rows that it reads, as FOR UPDATE does."""
-    words = [token.value for token in tokens(text) if token.kind is Kind.WORD]
-    return any(pair in _LOCKS for pair in pairwise(words))
+    return not _LOCKS.isdisjoint(_pairs(text))
+
+
+def upserts(text: str) -> bool:
+    """Whether it says what is to be done about rows that are there already."""
+    return ("on", "conflict") in _pairs(text)
+
+
+def _pairs(text: str) -> set[tuple[str, str]]:
+    """Words of it that stand next to each other."""
+    return set(pairwise(token.value for token in tokens(text) if token.kind is Kind.WORD))
 
 
 def written_by(text: str) -> str | None:

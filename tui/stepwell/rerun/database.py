@@ -23,7 +23,7 @@ from stepwell.core.past import Certainty, Instant, Origin
 from stepwell.core.recorded import RecordedStep
 from stepwell.core.world import Moment
 from stepwell.errors import DatabaseError
-from stepwell.rerun.admitting import UnfitError, Way, begins_block, locks_rows, way_of, written_by
+from stepwell.rerun.admitting import UnfitError, Way, begins_block, locks_rows, upserts, way_of, written_by
 from stepwell.rerun.connections import AsyncReplayConnection, ReplayConnection
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.moments import Moments, Stand
@@ -42,10 +42,12 @@ NOT_INTO_A_VIEW = TAKES_NO_WRITES | {"0A000", "42P10"}
 """What it says of ways of writing that no view takes."""
 BY_OTHERS = frozenset({"55P03", "40001", "40P01"})
 """What it says where others were in the way: a lock, or on a standby what it had to apply."""
+TAKEN = "23505"
 OURS = "\nCONTEXT:  PL/pgSQL function pg_temp"
 """Where an error of an overlay's tells of that."""
 A_VIEW = (
-    "in a replay a watched table is a view: it takes INSERT, UPDATE, DELETE, and MERGE from Postgres 17 on"
+    "in a replay a watched table is a view: it takes INSERT, UPDATE, DELETE, no ON CONFLICT,"
+    " and MERGE from Postgres 17 on"
 )
 NOTHING = "SET LOCAL jit = off"
 """Is sent for a statement that has been seen to."""
@@ -246,7 +248,9 @@ class Visit:
             raise self._dialogue.end(BeginAgain("the agent writes to a watched table"))
         if problem.sqlstate == READ_ONLY:
             self._refused(said(problem), self._remedy(held, table))
-        elif problem.sqlstate in NOT_INTO_A_VIEW and table in {each.name for each in held.found.tables}:
+        elif table in {each.name for each in held.found.tables} and (
+            problem.sqlstate in NOT_INTO_A_VIEW or (problem.sqlstate == TAKEN and upserts(self._text))
+        ):
             self._refused(said(problem), A_VIEW)
 
     def _remedy(self, held: Held, table: str | None) -> str:
