@@ -8,9 +8,14 @@ from pathlib import Path
 from uuid import UUID
 
 import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Conninfo
 
 from stepwell import Recorder
 from stepwell.core.divergence import Kind
+from stepwell.rerun.child.process import AgentProcess
+from stepwell.store.connect import resolve
 from stepwell.store.watching import watch
 from tests.rerun.project import Project
 
@@ -127,3 +132,20 @@ def test_it_reads_the_tables_of_then_and_its_own_writes_and_pure_tools_are_execu
         report = process.replay()
     assert report.divergence is not None
     assert (report.divergence.kind, report.divergence.step) == (Kind.OUTCOME, 1)
+
+
+def test_the_database_is_the_one_of_before_whatever_the_agent_sets_in_its_environment(
+    schema_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "moody.py").write_text(
+        "import os\nos.environ['PGHOST'] = '/nowhere'\ndef main(run): run.connection.execute('SELECT 1')\n"
+    )
+    with Recorder(schema_dsn) as recorder, recorder.run() as run:
+        pass
+    given = conninfo_to_dict(schema_dsn)
+    for option in Conninfo.get_defaults():
+        if option.envvar is not None and (value := given.get(option.keyword.decode())):
+            monkeypatch.setenv(option.envvar.decode(), str(value))
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    with AgentProcess(resolve(None), run.run_id, "moody:main", cwd=tmp_path) as process:
+        assert process.replay().same

@@ -13,6 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from uuid import UUID
 
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Conninfo
+
 from stepwell.core.rerun import Report
 from stepwell.errors import NotFoundError, StepwellError, UsageError
 from stepwell.rerun.child.death import Death
@@ -131,7 +134,7 @@ class AgentProcess:
                 self._python,
                 self._cwd,
                 lambda report, trace, progress: Setup(
-                    self._target.conninfo,
+                    _pinned(self._target.conninfo),
                     self._target.label,
                     self._run,
                     self._agent,
@@ -202,6 +205,18 @@ class AgentProcess:
     def _why(self, child: Child, status: int | None, importing: bool, killed: str | None) -> str:
         killed = "cancelled" if self._cancelled else killed
         return Death(status, child.trace(), self._timeout, importing, killed).words(child.places)
+
+
+def _pinned(conninfo: str) -> str:
+    """The conninfo with what the environment adds to it here; where it replays, the agent may change that."""
+    said = {
+        option.keyword.decode(): os.environ.get(option.envvar.decode())
+        for option in Conninfo.get_defaults()
+        if option.envvar is not None
+    }
+    found = {**{name: value for name, value in said.items() if value}, **conninfo_to_dict(conninfo)}
+    # What a service file says goes before the environment, and only libpq reads that.
+    return conninfo if "service" in found else make_conninfo(**found)
 
 
 def _interpreter(given: str | Path | None) -> str:
