@@ -17,6 +17,7 @@ from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Leave, Report
 from stepwell.replay.recorded import load
 from stepwell.rerun.database import Database
+from stepwell.rerun.executing import Instead
 from stepwell.rerun.leaving import Live
 from stepwell.rerun.playing import Terms, play
 from stepwell.store.connect import resolve
@@ -38,7 +39,8 @@ def go_on(schema_dsn: str, leaves: list[Leave]) -> GoOn:
         leaves.append(leave)
         return True
 
-    return lambda recorded, agent: play(recorded, agent, terms=Terms(live=Live(resolve(schema_dsn), allow)))
+    live = Live(resolve(schema_dsn), allow)
+    return lambda recorded, agent: play(recorded, agent, terms=Terms(Instead({"pure"}), live=live))
 
 
 def agent_of(query: str, more: int = 2) -> Callable[[Run], list[str]]:
@@ -196,6 +198,19 @@ def test_the_tables_of_then_are_let_go_and_a_connection_is_the_agents_own(
     assert "run.named(connection=…)" in str(report.stopped)
     (step,) = load(target, str(report.branch)).steps
     assert (step.payload.output, given) == ("[]", [True, True])
+
+
+def test_a_pure_tool_that_goes_on_for_real_inside_need_not_give_the_same(record: Record, go_on: GoOn) -> None:
+    def agent(run: Run) -> Any:
+        def pure() -> Any:
+            return run.tool(search, query)
+
+        return run.tool(pure)
+
+    query = "a"
+    recorded = record(agent)
+    query = "b"
+    assert go_on(recorded, agent).divergence is None
 
 
 def test_an_agent_that_cannot_go_on_stays_guarded(record: Record, schema_dsn: str) -> None:
