@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, cast
 
-from stepwell.core.codec import Opaque, Unavailable, encode, hold, parse, view
+from stepwell.core.codec import Opaque, Unavailable, encode, hold, parse
 from stepwell.core.codec.scalars import MAKE
+from stepwell.core.shown import shown, viewed
 from stepwell.core.state import Path, path_text, same
 from stepwell.core.steps import Payload
 from stepwell.errors import EncodingError, UsageError
@@ -59,7 +60,7 @@ def _quoted(value: object) -> str:
 
 def output_of(payload: Payload) -> object:
     """What a step gave, for display; None for nothing."""
-    return _viewed(payload.output, payload.output_exact)
+    return viewed(payload.output, payload.output_exact)
 
 
 def edit(payload: Payload, value: object) -> Edited:
@@ -87,16 +88,16 @@ class _Merge:
 
     def of(self, held: object, value: object, path: Path) -> object:
         """`value` with the types of `held`."""
-        if same(_shown(held), value):
+        if same(shown(held), value):
             return held
         if isinstance(held, Unavailable):
             return self._object(held, value, path)
         if isinstance(held, Opaque):
             self.plain.append((path_text(path), held.type))
         if isinstance(held, dict) and isinstance(value, dict):
-            shown = {str(key): item for key, item in held.items()}
+            items = {str(key): item for key, item in held.items()}
             return {
-                key: self.of(shown[key], item, (*path, key)) if key in shown else item
+                key: self.of(items[key], item, (*path, key)) if key in items else item
                 for key, item in value.items()
             }
         if isinstance(held, list) and isinstance(value, list) and held:
@@ -149,18 +150,9 @@ _FITS: Mapping[str, Callable[[Unavailable, object], bool]] = {
     "set": _is_list,
     "frozenset": _is_list,
     "defaultdict": lambda _, value: isinstance(value, dict),
-    "subclass": lambda held, value: type(_shown(held.fields)) is type(value),
+    "subclass": lambda held, value: type(shown(held.fields)) is type(value),
 }
 
 
 def _name(code: str, head: list[Any]) -> str:
     return str(head[0]).replace(":", ".") if head else code
-
-
-def _shown(held: object) -> object:
-    encoded = encode(held)
-    return _viewed(encoded.plain, encoded.exact)
-
-
-def _viewed(plain: str | None, exact: str | None) -> object:
-    return None if plain is None else view(parse(plain), None if exact is None else parse(exact))

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from stepwell.core.leaves import Call, Leaf, calls, leaves
 from stepwell.core.recorded import RecordedRun, RecordedStep
-from stepwell.core.restated import Restated, ended_before, scope_of, viewed
+from stepwell.core.restated import Restated, ended_before, scope_of
+from stepwell.core.shown import viewed
 from stepwell.core.sources import How, Place, Said, Source, Sources
 from stepwell.core.state import PATCH, Path, patch_of, path_text, same, step_effect
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL

@@ -10,9 +10,10 @@ from functools import cached_property
 from hashlib import sha256
 from typing import NamedTuple
 
-from stepwell.core.codec import Redacted, Unavailable, canonical, encode, hold, parse, view
+from stepwell.core.codec import Redacted, Unavailable, canonical, encode
 from stepwell.core.divergence import Asked
 from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.shown import held, shown, viewed
 from stepwell.core.state import StateStep, step_effect
 from stepwell.core.steps import STATE_UPDATE, Payload
 from stepwell.core.world import MISSING, SHARED
@@ -38,16 +39,17 @@ class Question:
 
     def __init__(self, key: Key, value: object) -> None:
         self.key = key
-        self._value = _shown(value) if key.type == STATE_UPDATE else value
+        self._value = shown(value) if key.type == STATE_UPDATE else value
         self.digest = _digest(self._value)
 
     @cached_property
     def held(self) -> object:
-        return _held(self._value)
+        encoded = encode(self._value)
+        return held(encoded.plain, encoded.exact)
 
     @property
     def shown(self) -> Asked:
-        return Asked(self.key.type, self.key.name, self.key.agent, _shown(self._value))
+        return Asked(self.key.type, self.key.name, self.key.agent, shown(self._value))
 
 
 class Identities:
@@ -117,12 +119,11 @@ class Identities:
         """What the step was given, every object a stand-in that encodes to what it did; of a state, the whole."""
         if step.type == STATE_UPDATE:
             return self._state(step)
-        plain, exact = step.payload.input, step.payload.input_exact
-        return None if plain is None else hold(parse(plain), None if exact is None else parse(exact))
+        return held(step.payload.input, step.payload.input_exact)
 
     def shown(self, step: RecordedStep) -> Asked:
         """The step for people."""
-        return Asked(step.type, step.name, step.agent, _shown(self.value(step)))
+        return Asked(step.type, step.name, step.agent, shown(self.value(step)))
 
     def is_loose(self, step: RecordedStep) -> bool:
         """Whether something that encodes otherwise may be what the step was given."""
@@ -137,7 +138,7 @@ class Identities:
 
     def _fold(self, step: RecordedStep) -> None:
         scope = SHARED if step.name == "shared" else step.agent
-        given, made = (_viewed(*texts) for texts in _texts(step.payload))
+        given, made = (viewed(*texts) for texts in _texts(step.payload))
         state, _ = step_effect(self._scopes.get(scope, MISSING), StateStep(step.number, scope, given, made))
         self._scopes[scope] = self._states[step.number] = state
 
@@ -154,20 +155,6 @@ def _is_any_name(step: RecordedStep) -> bool:
 def _by_hand(step: RecordedStep) -> bool:
     """Whether a row comes from a file or a hand, of whose numbers JSONB may have changed the spelling."""
     return step.lane is None and step.payload.input_exact is None
-
-
-def _viewed(plain: str | None, exact: str | None) -> object:
-    return None if plain is None else view(parse(plain), None if exact is None else parse(exact))
-
-
-def _shown(value: object) -> object:
-    encoded = encode(value)
-    return _viewed(encoded.plain, encoded.exact)
-
-
-def _held(value: object) -> object:
-    encoded = encode(value)
-    return hold(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
 
 
 def _digest(value: object) -> bytes:

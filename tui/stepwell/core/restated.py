@@ -3,16 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from stepwell.core.codec import parse, view
 from stepwell.core.recorded import RecordedStep
+from stepwell.core.shown import viewed
 from stepwell.core.state import Folded, StateStep, fold, patch_of
 from stepwell.core.steps import STATE_UPDATE, Payload
 from stepwell.core.world import SHARED, Moment
-
-
-def viewed(plain: str | None, exact: str | None) -> object:
-    """A stored value as JSON-like Python; None for nothing."""
-    return None if plain is None else view(parse(plain), None if exact is None else parse(exact))
 
 
 def scope_of(step: RecordedStep) -> str | None:

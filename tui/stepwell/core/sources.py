@@ -10,7 +10,7 @@ from stepwell.core.codec import dump
 from stepwell.core.leaves import ASSISTANT, TOOL, Leaf, leaves
 from stepwell.core.recorded import RecordedStep
 from stepwell.core.renderings import ENOUGH, renderings
-from stepwell.core.restated import viewed
+from stepwell.core.shown import viewed
 from stepwell.core.state import Path
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL
 from stepwell.core.world import MISSING

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from stepwell.core.codec import canonical, encode, hold, parse, view
-from stepwell.core.divergence import Divergence, Kind, first_difference
+from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Report
+from stepwell.core.shown import changed
 from stepwell.core.world import MISSING
-from stepwell.errors import EncodingError
 from stepwell.recorder.failures import type_of
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.places import Places, libraries
@@ -52,16 +51,8 @@ def _other_end(recorded: RecordedRun, error: BaseException | None) -> Divergence
 
 
 def _other_result(recorded: RecordedRun, result: object) -> Divergence | None:
-    plain = parse(recorded.result or "null")
-    exact = None if recorded.result_exact is None else parse(recorded.result_exact)
-    try:
-        if canonical(hold(plain, exact)) == canonical(result):
-            return None
-        encoded = encode(result)
-    except EncodingError:
-        return None
-    now = view(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
-    return Divergence(Kind.RESULT, None, *first_difference(view(plain, exact), now))
+    difference = changed(recorded.result, recorded.result_exact, result)
+    return None if difference is None else Divergence(Kind.RESULT, None, *difference)
 
 
 def report_of(dialogue: Dialogue, result: object = MISSING) -> Report:

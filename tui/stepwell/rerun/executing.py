@@ -8,11 +8,11 @@ from contextvars import Token
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from stepwell.core.codec import canonical, encode, hold, parse, view
-from stepwell.core.divergence import Divergence, Kind, first_difference
+from stepwell.core.codec import parse
+from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.identity import Question
 from stepwell.core.recorded import RecordedStep
-from stepwell.errors import EncodingError
+from stepwell.core.shown import changed
 from stepwell.recorder.context import Frame, enter, leave
 from stepwell.rerun.stops import Diverged
 
@@ -153,17 +153,9 @@ def compare(playback: Playback, step: RecordedStep, result: object, error: BaseE
         if _alike(expected, actual):
             return
         raise playback.dialogue.end(Diverged(Divergence(Kind.OUTCOME, step.number, "$", expected, actual)))
-    try:
-        encoded = encode(result)
-    except EncodingError:
-        return
-    exact = None if payload.output_exact is None else parse(payload.output_exact)
-    plain = parse(payload.output or "null")
-    if canonical(hold(plain, exact)) == canonical(result):
-        return
-    now = view(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
-    difference = first_difference(view(plain, exact), now)
-    raise playback.dialogue.end(Diverged(Divergence(Kind.OUTCOME, step.number, *difference)))
+    difference = changed(payload.output, payload.output_exact, result)
+    if difference is not None:
+        raise playback.dialogue.end(Diverged(Divergence(Kind.OUTCOME, step.number, *difference)))
 
 
 def _alike(expected: list[Any] | None, actual: list[Any] | None) -> bool:

@@ -11,9 +11,10 @@ import sys
 from dataclasses import replace
 from typing import NoReturn
 
-from stepwell.core.codec import encode, parse, view
+from stepwell.core.codec import encode
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.rerun import Place, Report, report_to_json
+from stepwell.core.shown import shown
 from stepwell.core.world import MISSING
 from stepwell.errors import EncodingError
 from stepwell.rerun.child.setup import WROTE, Setup
@@ -80,10 +81,9 @@ def _shown(result: object) -> object:
     if result is MISSING:
         return MISSING
     try:
-        encoded = encode(result)
+        return shown(result)
     except EncodingError:
         return MISSING
-    return view(parse(encoded.plain), None if encoded.exact is None else parse(encoded.exact))
 
 
 def _say(setup: Setup, report: Report) -> None:
