@@ -8,6 +8,8 @@ import importlib
 import os
 import random
 import secrets
+import select
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -104,6 +106,38 @@ def test_an_agent_that_polls_until_a_deadline_does_as_it_did(record: Record) -> 
     real_sleep = time.sleep
     recorded = record(agent)
     assert assert_same(recorded, agent) == len(recorded.steps)
+
+
+def test_who_waits_for_an_event_until_a_deadline_gets_there() -> None:
+    never, rounds = threading.Event(), 0
+    with Clock(NOON).installed():
+        deadline = time.monotonic() + 0.3
+        while time.monotonic() < deadline:
+            never.wait(0.01)
+            rounds += 1
+    assert rounds < PATIENCE / 2
+
+
+def test_a_thread_that_sleeps_beside_the_agent_does_not_move_its_clock(record: Record) -> None:
+    def agent(run: Run) -> bool:
+        done, began = threading.Event(), time.time()
+
+        def beat() -> None:
+            while not done.is_set():
+                time.sleep(3600)
+
+        if is_replay:
+            threading.Thread(target=beat, daemon=True).start()
+        for name in "abc":
+            run.tool(search, name)
+            select.select([], [], [], 0.02)  # others get their turn
+        done.set()
+        return run.result(time.time() - began < 3600)
+
+    is_replay = False
+    recorded = record(agent)
+    is_replay = True
+    assert play(recorded, agent).same
 
 
 def test_steps_take_as_long_as_they_took(record: Record) -> None:

@@ -1,7 +1,9 @@
 """The clock of a replay: as it was recorded, moved on by steps and by sleeping, and by asking it over and over.
 
 Between two steps an agent's own work takes no time. What reads the clock a thousand times without a step or a sleep
-waits for it to move, and so it does, a millisecond with each further reading: `while time() < deadline` ends.
+waits for it to move, and so it does, a millisecond with each further reading: `while time() < deadline` ends. Where
+some time has passed between such readings a few times over, as where an event is waited for, it moves by that time.
+A thread that only sleeps beside the agent, and takes no step, does not move it: it waits.
 """
 
 from __future__ import annotations
@@ -23,6 +25,12 @@ PATIENCE = 1000
 """So many readings see the same time, unless a step or a sleep comes between."""
 MICROSECONDS = 1000
 """By so much it moves with each reading after these."""
+WAITS = 3
+"""So often time may pass between two readings before the clock moves with it."""
+WAIT = 0.005
+"""Seconds that count as such."""
+SLICE = 0.01
+"""Seconds between two looks at the clock of one that waits for it."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SLEEP, _MONOTONIC = time.sleep, time.monotonic
 
@@ -30,10 +38,13 @@ _SLEEP, _MONOTONIC = time.sleep, time.monotonic
 class Clock:
     """Times are microseconds since 1970. Usable from any thread."""
 
-    def __init__(self, now: int) -> None:
+    def __init__(self, now: int, is_aside: Callable[[], bool] = lambda: False) -> None:
+        """`is_aside` says whether the thread that calls is none of those that take steps."""
         self.now = now
+        self._is_aside = is_aside
         self._started = now
-        self._readings = 0
+        self._readings = self._waits = 0
+        self._last_reading = time.monotonic()
         self._lock = threading.RLock()  # what is collected meanwhile may end a step
         self._base = time.monotonic()
         self._travel: time_machine.travel | None = None
@@ -54,7 +65,7 @@ class Clock:
     def move_to(self, when: int | None) -> None:
         """A step has begun or ended. The clock never goes back."""
         with self._lock:
-            self._readings = 0
+            self._readings = self._waits = 0
             if when is not None and when > self.now and not self.live:
                 self._move(when - self.now)
 
@@ -65,10 +76,19 @@ class Clock:
         if self.live:
             _SLEEP(seconds)
             return
+        if self._is_aside():
+            self._wait(seconds)
+            return
         with self._lock:
-            self._readings = 0
+            self._readings = self._waits = 0
             self._move(round(seconds * 1_000_000))
         _SLEEP(0)
+
+    def _wait(self, seconds: float) -> None:
+        """Until the others have come that far, or for so long."""
+        until, deadline = self.now + round(seconds * 1_000_000), _MONOTONIC() + seconds
+        while self.now < until and (left := deadline - _MONOTONIC()) > 0 and not self._over:
+            _SLEEP(min(left, SLICE))
 
     async def until(self, when: int | None) -> None:
         """Wait until it is that late, in an event loop that lives by this clock; another does not wait."""
@@ -95,7 +115,14 @@ class Clock:
         """Count a reading. Returns 0."""
         with self._lock:
             self._readings += 1
-            if self._readings > PATIENCE and not self.live:
+            real = _MONOTONIC()
+            passed, self._last_reading = real - self._last_reading, real
+            self._waits += passed > WAIT
+            if self.live:
+                return 0
+            if passed > WAIT and self._waits > WAITS:
+                self._move(round(passed * 1_000_000))
+            elif self._readings > PATIENCE:
                 self._move(MICROSECONDS)
         return 0
 

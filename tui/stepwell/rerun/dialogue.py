@@ -71,6 +71,7 @@ class Dialogue:
         self._waiting = 0
         self._changed = threading.Condition()
         self._thread = threading.current_thread()
+        self._askers = {threading.get_ident()}
 
     @property
     def ended(self) -> bool:
@@ -88,6 +89,7 @@ class Dialogue:
         place = caller()
         lane = self.lanes.number()
         with self._changed:
+            self._askers.add(threading.get_ident())
             self._go_on()
             found = self._found(question, lane)
             if isinstance(found, Divergence):
@@ -119,6 +121,10 @@ class Dialogue:
 
     def _wanders(self) -> bool:
         return threading.current_thread() is not self._thread and not in_loop() and not in_pool()
+
+    def is_aside(self) -> bool:
+        """Whether the thread that calls is one in the background that has never asked for anything."""
+        return threading.current_thread().daemon and threading.get_ident() not in self._askers
 
     def answered(self, step: RecordedStep) -> None:
         """The agent has what the step gave."""

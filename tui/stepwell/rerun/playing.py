@@ -90,7 +90,7 @@ class _Play:
     def __init__(self, recorded: RecordedRun, to: int | None, terms: Terms) -> None:
         self._dialogue = dialogue = Dialogue(recorded, terms.identities, to, terms.on_step)
         self._on_end, dialogue.on_end = terms.on_end, self._known
-        self._clock = Clock(microseconds(_begin(recorded)) or 0)
+        self._clock = Clock(microseconds(_begin(recorded)) or 0, dialogue.is_aside)
         self._chance = Chance(recorded, dialogue.lanes)
         database = terms.database
         self._visit = None if database is None else Visit(database, dialogue)
