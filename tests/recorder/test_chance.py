@@ -285,6 +285,6 @@ def test_the_state_is_noted_when_it_has_changed_and_only_then(draws: list[Any]) 
     for draw in draws:
         before = random.getstate()
         draw()
-        noted = dice.note()
+        noted = dice.note(dice.mark)
         assert (noted is None) == (random.getstate() == before)
         assert noted is None or from_json(parse(noted)) == random.getstate()

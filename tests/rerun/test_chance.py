@@ -58,7 +58,7 @@ def block(run: Run) -> object:
 
     with run.step("tool_call", "outside", uuid.uuid4()) as step:
         step.output = [str(uuid.uuid4()), random.random()]
-    return run.result([run.tool(tool, uuid.uuid4()), uuid.uuid4()])
+    return run.result([run.tool(tool, uuid.uuid4()), uuid.uuid4(), random.random()])
 
 
 @pytest.mark.parametrize("agent", [parents_and_children, beside, block])

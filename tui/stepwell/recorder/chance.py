@@ -18,6 +18,8 @@ from stepwell.recorder.context import current_frame
 MOST = 10_000
 """So many draws of a run wait for a step to take them along; one that draws more can be replayed up to there."""
 
+Mark = tuple[object, ...]
+
 _SOME = 4
 """So many of the numbers of a state: that as many new ones are the same as the old ones does not happen."""
 
@@ -91,23 +93,23 @@ def own_uuid() -> uuid.UUID:
 class Dice:
     """What `random` stands at, as far as one run has recorded it."""
 
-    __slots__ = ("_mark",)
+    __slots__ = ("mark",)
 
     def __init__(self) -> None:
-        self._mark: Mark | None = None
+        self.mark: Mark | None = None
+        """Of what was noted last."""
 
-    def note(self) -> str | None:
-        """What it stands at now, as JSON text; None where that is recorded already, or cannot be kept."""
+    def note(self, known: Mark | None = None) -> str | None:
+        """What it stands at now, as JSON text; None where that is what `known` is of, or cannot be kept.
+
+        A step knows the mark that was there when it began: what steps within it have noted, a replay does not see.
+        """
         state = random.getstate()
-        mark = _mark_of(state)
-        if mark == self._mark:
+        self.mark = _mark_of(state)
+        if self.mark == known:
             return None
-        self._mark = mark
         made = to_json(state)
         return None if made is None else dump(made)
-
-
-Mark = tuple[object, ...]
 
 
 def _mark_of(state: State) -> Mark:

@@ -14,6 +14,7 @@ from stepwell.core.streamed import Streamed
 from stepwell.core.usage import NOTHING, usage_of, usage_of_chunks
 from stepwell.errors import EncodingError, RecordingError
 from stepwell.recorder import clock
+from stepwell.recorder.chance import Mark
 from stepwell.recorder.context import Frame, enter, parent_in
 from stepwell.recorder.failures import canonical_failure, failure, is_too_large
 from stepwell.recorder.intents import FinishStep, StartStep
@@ -44,6 +45,7 @@ class Step:
         "_full",
         "_given",
         "_intent",
+        "_mark",
         "_name",
         "_own",
         "_parent",
@@ -77,6 +79,7 @@ class Step:
         self._full = None if self._given.base is None else encoded
         self._intent: StartStep | None = None
         self._tick = 0
+        self._mark: Mark | None = None
         self.form: str | None = None
         """How the answer is handed out, where that is not as it is."""
 
@@ -99,7 +102,8 @@ class Step:
 
     def _start(self, seen: str | None) -> StartStep:
         self._trail.refuse_if_ended(f"{self.kind} {self._name or ''}".rstrip())
-        given, lane = self._given, self._trail.lanes.number()
+        given, lane, dice = self._given, self._trail.lanes.number(), self._trail.dice
+        self._mark = None if dice is None else dice.mark
         row = Start(
             self._trail.run_id,
             storable(self.kind),
@@ -265,7 +269,7 @@ class Step:
             None if usage.finish_reason is None else storable(usage.finish_reason),
             self._hash(output, encoded, error),
             None if self.form is None else storable(self.form),
-            None if self._trail.dice is None else self._trail.dice.note(),
+            None if self._trail.dice is None else self._trail.dice.note(self._mark),
             seen=seen,
         )
         return FinishStep(row, self._agent, self._name), problem

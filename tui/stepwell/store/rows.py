@@ -42,7 +42,7 @@ class Finish(NamedTuple):
     """The outcome of a step. JSON as text, times as microseconds since 1970.
 
     `seen` is as that of `Start`, after the call. `form` is how the answer was handed out (`core/forms.py`),
-    `random_after` what `random` stood at then, where the call drew from it.
+    `random_after` what `random` stood at then, where that is not what was noted last when the step began.
     """
 
     run_id: UUID
