@@ -2,6 +2,10 @@
 
 The transaction of a replay is read-only, which refuses all that writes rows. What is left is what ends the transaction,
 and what others would feel though no row is written: locks, statistics, files.
+
+That is of texts as they come from cursors of the connection. What a function or a DO block does inside is not seen, nor
+what comes from a cursor that was made of a class of psycopg's by hand, or by way of `pgconn`. There the database alone
+refuses, in the transaction of the replay and, as long as nobody says READ WRITE, in each after it.
 """
 
 from __future__ import annotations

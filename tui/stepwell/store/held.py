@@ -81,8 +81,8 @@ class Held:
     def _make_overlays(self) -> tuple[Overlay, ...]:
         if GUARD not in self.raw.info.options:
             raise DatabaseError(
-                "the agent writes, and a pooler would lend the temporary tables of that to others: "
-                "name the server itself with --dsn"
+                "the agent writes, and a pooler, as a service may lead to one, would lend the temporary tables of that"
+                " to others: name the server itself with --dsn"
             )
         found = glance(self.raw, _surveyed_now)
         return make(self.raw, overlaid(found.standings, found.path))
