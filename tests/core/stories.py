@@ -54,8 +54,8 @@ class Story:
     def state(self, *ops: object, **more: Any) -> int:
         return self.add(STATE_UPDATE, {"$patch": list(ops)}, [], **more)
 
-    def what_if(self, number: int, value: object, to: int | None = None) -> WhatIf:
-        return what_if(self.run, number, value, to=to)
+    def what_if(self, number: int, value: object) -> WhatIf:
+        return what_if(self.run, number, value)
 
     @property
     def run(self) -> RecordedRun:

@@ -51,14 +51,6 @@ def tail_of(what_if: WhatIf) -> Tail:
     return _tail(run, what_if.number, kept, what_if.unsettled, what_if.step, what_if.comes_to_its_end)
 
 
-def cut(run: RecordedRun, number: int) -> Tail:
-    """A branch that has the steps of the run below `number` alone, to go on with. Raises UsageError for none."""
-    below = {step.number for step in run.steps if step.number < number}
-    if not below:
-        raise UsageError(f"a branch needs a step to begin with, and there is none before step {number}")
-    return _tail(run, number, below, (), None, False)
-
-
 @dataclass(frozen=True, slots=True)
 class Answered:
     """How far a replay has got: the steps that it `asked` for; those of them that are `executed` again, so that what

@@ -105,14 +105,12 @@ def editable(run: RecordedRun, number: int) -> object:
     return MISSING if step.payload.output is None else output_of(step.payload)
 
 
-def what_if(run: RecordedRun, number: int, value: object, *, to: int | None = None) -> WhatIf:
+def what_if(run: RecordedRun, number: int, value: object) -> WhatIf:
     """The run with `value`, which is as for display, for what step `number` gave.
 
-    `to`: nothing of the steps after that one is looked at. Raises NotFoundError for no such step, EncodingError for
-    a value that cannot be kept.
+    What it says of a step depends on none after that one. Raises NotFoundError for no such step, EncodingError for a
+    value that cannot be kept.
     """
-    if to is not None:
-        run = replace(run, steps=tuple(step for step in run.steps if step.number <= max(to, number)))
     step, old = _step(run, number), editable(run, number)
     recorded = Restated(run.steps)
     plain: tuple[tuple[str, str], ...] = ()
