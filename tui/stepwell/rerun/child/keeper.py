@@ -118,9 +118,12 @@ class Keeper:
         there.close()
         with suppress(OSError):  # it may have done so itself, and be gone
             os.setpgid(process, process)
-        self._module, self._module_line = process, Line(here)
+        self._module, self._module_line = process, (line := Line(here))
         self._ready = self._leaving = False
-        self._selector.register(self._module_line, selectors.EVENT_READ, self._heard)
+        # Of the line that had news: the module may be another by the time that it is looked at.
+        self._selector.register(
+            line, selectors.EVENT_READ, lambda: line is not self._module_line or self._heard()
+        )
 
     def _pass_on(self) -> None:
         if self._ready and self._asked is not None and self._module_line is not None:
