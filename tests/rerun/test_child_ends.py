@@ -25,14 +25,20 @@ def project(schema_dsn: str, tmp_path: Path) -> Project:
 
 
 def members(session: int) -> set[int]:
-    """The processes of a session that are there, be it only as remains."""
-    said = subprocess.run(["ps", "-A", "-o", "pid=,sess="], capture_output=True, text=True, check=True).stdout
-    rows = (line.split() for line in said.splitlines())
-    return {int(pid) for pid, found in rows if found == str(session)}
+    """The processes of a session that are there, and the remains of those that it has to clear away itself."""
+    words = ["ps", "-A", "-o", "pid=,ppid=,sess=,stat="]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in said.splitlines()]
+    found = {int(pid): (int(parent), state) for pid, parent, own, state in rows if own == str(session)}
+    return {
+        pid
+        for pid, (parent, state) in found.items()
+        if pid == session or parent in found or not state.startswith("Z")
+    }
 
 
 def wait_until_gone(session: int) -> None:
-    """All but its first process, whose remains are its parent's to clear away."""
+    """All but its first process, whose remains are whoever asked's to clear away."""
     while members(session) - {session}:
         time.sleep(0.01)
 
