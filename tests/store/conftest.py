@@ -135,9 +135,14 @@ def make_site(uid: int, folder: Path) -> Site:
 @pytest.fixture(scope="module", params=["root", "ordinary"] if os.geteuid() == 0 else ["ordinary"])
 def uid(request: pytest.FixtureRequest) -> int:
     """Root, where the tests run as root, and an ordinary user."""
+    return uid_of(request.param)
+
+
+def uid_of(who: str) -> int:
+    """Of `root` or an `ordinary` user, who is whoever runs the tests unless that is root."""
     if os.geteuid() != 0:
         return os.geteuid()
-    if request.param == "root":
+    if who == "root":
         return 0
     if (closed := first_closed(SCRIPT.parent) or first_closed(locate())) is not None:
         pytest.skip(f"an ordinary user cannot pass {closed}; run the tests as one as well")

@@ -1,6 +1,7 @@
 """The life of the embedded Postgres: one for all its users, gone after the last, however they end.
 
-Every test runs its users as processes of their own: as root where the tests are, and as an ordinary user.
+Every test runs its users as processes of their own: as an ordinary user, and where the tests are root's in the long
+ones as root too; that the suite's own server runs at all shows the most of that.
 """
 
 import os
@@ -13,7 +14,15 @@ import pytest
 
 from stepwell.store.account import Account, server_account
 
-from .conftest import Site, wait_until
+from .conftest import Site, uid_of, wait_until
+
+AS_ROOT = [pytest.param("root", marks=pytest.mark.long)] if os.geteuid() == 0 else []
+
+
+@pytest.fixture(scope="module", params=[*AS_ROOT, "ordinary"])
+def uid(request: pytest.FixtureRequest) -> int:
+    """Root, where the tests run as root, and an ordinary user."""
+    return uid_of(request.param)
 
 
 def keeper_of(site: Site) -> int:
