@@ -61,6 +61,13 @@ def test_public_names_are_sorted_and_all_there() -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("first", ["stepwell.replay.recorded", "stepwell.rerun.files", "stepwell"])
+def test_replay_is_a_function_whatever_was_imported_before(first: str) -> None:
+    script = f"import {first}, stepwell; from stepwell import replay; print(replay.__name__, stepwell.replay is replay)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "replay True\n"
+
+
 def test_public_names_are_documented() -> None:
     undocumented = [name for name in stepwell.__all__ if not (getattr(stepwell, name).__doc__ or "").strip()]
     assert undocumented == []

@@ -1,6 +1,8 @@
 """A time-travel debugger for AI agents. This is what an agent imports to be recorded."""
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import (
@@ -64,6 +66,17 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(f"stepwell.{_HOMES[name]}"), name)
     return found
+
+
+class _Package(ModuleType):
+    """Keeps `replay` for the function: Python would put the package of that name there whenever it is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "replay" or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:
