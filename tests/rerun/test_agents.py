@@ -1,5 +1,6 @@
 """Every kind of agent, replayed: it does what it did, as often as one likes."""
 
+import asyncio
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -7,13 +8,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from stepwell import Run
+from stepwell import Diverged, Recorder, Run, UsageError, replay
 from stepwell.core.divergence import Kind
 from stepwell.core.recorded import RecordedRun
 from stepwell.replay.recorded import load
-from stepwell.rerun.playing import play
+from stepwell.rerun.executing import Instead
+from stepwell.rerun.playing import Terms, play
 from stepwell.store.connect import resolve
-from tests.rerun.agents import AGENTS, search
+from tests.rerun.agents import AGENTS, fetch, search
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -67,3 +69,39 @@ def test_a_run_that_somebody_wrote_by_hand_is_replayed_as_far_as_it_goes(schema_
     found = play(recorded, agent).divergence
     assert found is not None
     assert (found.kind, found.step, found.path) == (Kind.INPUT, 2, "$.limit")
+
+
+def test_what_stands_in_for_a_tool_need_not_be_asynchronous_as_that_is(
+    record: Callable[[Any], RecordedRun],
+) -> None:
+    async def agent(run: Run) -> object:
+        return run.result(await asyncio.gather(run.tool(fetch, "a"), run.tool(find, "b")))
+
+    async def find(query: str) -> str:
+        return query
+
+    recorded = record(agent)
+    instead = Instead(stand_ins={"find": lambda query: query})
+    assert play(recorded, agent, terms=Terms(instead)).same
+
+
+def test_tools_are_named_in_a_list_for_parts_of_a_name_would_be_names_too() -> None:
+    with pytest.raises(UsageError, match="pure is a list of names"):
+        Instead(pure="parse_all")
+
+
+def test_what_is_raised_has_both_sides_and_the_notes(schema_dsn: str) -> None:
+    def agent(run: Run) -> None:
+        run.tool(len, "a")
+        if later:
+            raise KeyError("b")
+
+    later = False
+    with Recorder(schema_dsn) as recorder, recorder.run() as run:
+        agent(run)
+    later = True
+    with pytest.raises(Diverged) as caught:
+        replay(run.run_id, agent, dsn=schema_dsn)
+    sides, note = caught.value.__notes__
+    assert "KeyError: 'b'" in sides
+    assert note.startswith("note: the agent ended with KeyError: 'b' at ")

@@ -13,6 +13,7 @@ from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.identity import Question
 from stepwell.core.recorded import RecordedStep
 from stepwell.core.shown import changed
+from stepwell.errors import UsageError
 from stepwell.recorder.context import Frame, enter, leave
 from stepwell.rerun.stops import Diverged
 
@@ -38,6 +39,10 @@ class Instead:
     stand_ins: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """Called in their place."""
 
+    def __post_init__(self) -> None:
+        if isinstance(self.pure, str):  # in which every part of it would be found
+            raise UsageError(f"pure is a list of names: [{self.pure!r}]")
+
     def of(self, name: str | None, fn: Callable[..., Any]) -> Other | None:
         """What is called in place of a call to `fn`, None where the recording answers."""
         if name is not None and name in self.stand_ins:
@@ -48,12 +53,16 @@ class Instead:
 class Execution:
     """A recorded call that is made again."""
 
-    def __init__(self, playback: Playback, run: Run, asked: Question, other: Other) -> None:
+    def __init__(
+        self, playback: Playback, run: Run, asked: Question, other: Other, *, is_async: bool
+    ) -> None:
+        """`is_async` is whether the agent awaits it, whatever the function that is called instead is."""
         self._playback, self._run, self._asked, self._other = playback, run, asked, other
+        self._is_async = is_async
 
     def start(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What it returns; something to be awaited where that is what it returns."""
-        if inspect.iscoroutinefunction(self._other.fn):
+        if self._is_async or inspect.iscoroutinefunction(self._other.fn):
             return self._await(None, lambda: self._other.fn(*args, **kwargs))
         step = self._begin()
         token = enter(Frame(self._run, step.number, served=True))
@@ -73,7 +82,9 @@ class Execution:
         step = step or self._begin()
         token = enter(Frame(self._run, step.number, served=True))
         try:
-            result = await call()
+            result = call()
+            if inspect.isawaitable(result):
+                result = await result
         except Exception as error:  # of the user's own code: compared with what it raised then
             self._end(step, error=error)
             raise

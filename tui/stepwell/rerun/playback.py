@@ -69,7 +69,7 @@ class Playback:
         name, given, _ = question(run, kind, shape, args, kwargs)
         asked = self._question(run, kind, name, given)
         if (other := self._instead.of(name, fn)) is not None:
-            return Execution(self, run, asked, other).start(args, kwargs)
+            return Execution(self, run, asked, other, is_async=shape.is_async).start(args, kwargs)
         if shape.is_async_generator:
             return AsyncStream(lambda: self._begun(asked))
         if shape.is_async or (shape.wraps_async and in_loop()):

@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 from uuid import UUID
 
+from stepwell.core.explaining import explained
 from stepwell.core.rerun import Report
 from stepwell.replay.recorded import load
 from stepwell.rerun.database import Database
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.playing import Agent, Terms, play
-from stepwell.rerun.stops import Diverged, Refused
+from stepwell.rerun.stops import Diverged, Refused, Stop
 from stepwell.store.connect import resolve
 
 
@@ -44,8 +45,14 @@ def replay(
     report = play(
         recorded, agent, to, Terms(instead=Instead(pure, stand_ins or {}), database=Database(target))
     )
+    stop: Stop | None = None
     if report.divergence is not None:
-        raise Diverged(report.divergence)
-    if report.refused is not None:
-        raise Refused(report.refused)
-    return report
+        stop = Diverged(report.divergence)
+        stop.add_note(explained(report.divergence))
+    elif report.refused is not None:
+        stop = Refused(report.refused)
+    if stop is None:
+        return report
+    for note in report.notes:
+        stop.add_note(f"note: {note}")
+    raise stop
