@@ -271,6 +271,28 @@ def test_the_end_of_a_run_may_depend_on_it_too() -> None:
     assert what_if(run, 1, changed(ROWS, 1, "item", to="x")).comes_to_its_end
 
 
+@pytest.mark.parametrize(
+    ("gave", "result", "same_end"),
+    [
+        ("ok", "ok", False),
+        ({"total": 40}, {"sum": 40}, False),
+        ({"total": 40}, "there are 40", False),
+        (True, {"done": True}, False),
+        ({"number": 7}, "all 7", True),
+        ("ok", None, True),
+    ],
+)
+def test_a_short_value_in_the_result_of_a_run_is_no_luck(
+    gave: object, result: object, same_end: bool
+) -> None:
+    """But for one that was known before."""
+    story = Story()
+    story.model([user("take 7")], "hm")
+    number = story.tool("check", {}, gave)
+    run = replace(story.run, result=encode(result).plain)
+    assert what_if(run, number, "other").comes_to_its_end is same_end
+
+
 def test_what_an_agent_was_told_of_an_error_depends_on_it() -> None:
     story = Story()
     story.tool("search", {}, None)

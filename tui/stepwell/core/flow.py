@@ -7,6 +7,7 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
+from stepwell.core.codec import dump
 from stepwell.core.leaves import Call, Leaf, calls, leaves
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.restated import Restated, ended_before, scope_of
@@ -15,6 +16,7 @@ from stepwell.core.sources import How, Place, Said, Source, Sources
 from stepwell.core.state import PATCH, Path, patch_of, path_text, same, step_effect
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL
 from stepwell.core.world import MISSING
+from stepwell.core.writings import changed_parts, is_word
 
 RECENT = 2
 """Of so many steps it is still looked where what they gave stands in a prompt that is known to be stale."""
@@ -128,7 +130,22 @@ class _Trace:
         if self._stale or self._unsettled or own.payload.error is not None:
             return False
         result = viewed(self._run.result, self._run.result_exact)
-        return not self._is_told_in(result, None, self._run.steps)
+        return not (self._is_told_in(result, None, self._run.steps) or self._may_be_told_in(result))
+
+    def _may_be_told_in(self, result: object) -> bool:
+        """Whether a value that is other now is in the result, be it by chance, and was not known before."""
+        if self._run.result is None or self._change.old is MISSING:
+            return self._change.old is MISSING
+        texts = [dump(result), *(leaf.text.strip() for leaf in leaves(result))]
+        for part in changed_parts(self._change.old, self._change.new):
+            value = part.old.strip() if isinstance(part.old, str) else dump(part.old)
+            if value in texts:
+                return True
+            if any(is_word(value, text) for text in texts) and not self._said.holds(
+                [value], self._change.number
+            ):
+                return True
+        return False
 
     def _is_told_in(self, value: object, agent: str | None, steps: Sequence[RecordedStep]) -> bool:
         """Whether a part of what is other now stands in a value."""
