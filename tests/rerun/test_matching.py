@@ -218,6 +218,19 @@ def test_what_one_task_did_may_be_done_by_several_and_the_other_way_round(then: 
         assert found.number == n
 
 
+def test_what_another_task_is_to_ask_for_is_named() -> None:
+    run, _ = record([[Call("a", 0), Call("b", 0)], [Call("c", 0), Call("d", 0)]], Random(3))
+    matcher = Matcher(run)
+    asked = [
+        matcher.ask(Question(Key("tool_call", name, None, None), 0), lane) for lane, name in enumerate("acd")
+    ]
+    assert all(isinstance(found, RecordedStep) for found in asked)
+    found = matcher.ask(Question(Key("tool_call", "b", None, None), 0), 1)
+    assert isinstance(found, Divergence)
+    step = next(step.number for step in run.steps if step.name == "b")
+    assert sentence(found).endswith(f"; that call is step {step}, another thread's or task's to make")
+
+
 @pytest.mark.parametrize("status", ["running", "died"])
 def test_a_run_that_has_not_ended_says_nothing_of_what_comes_after_it(status: str) -> None:
     run = recorded([step_of(1, Call("a", 1), None, 0)], status)

@@ -176,15 +176,18 @@ class Matcher:
         if not self._run.complete and self._may_be_beyond(lane):
             return None
         asked = question.shown
-        step = self._meant(question, asked, lane)
+        step, other = self._meant(question, asked, lane), next(self._candidates(question), None)
+        hint = (
+            None if other is None else f"that call is step {other.number}, another thread's or task's to make"
+        )
         if step is None:
-            return Divergence(Kind.NOT_RECORDED, None, "$", MISSING, asked.title(), None, asked)
+            return Divergence(Kind.NOT_RECORDED, None, "$", MISSING, asked.title(), None, asked, hint=hint)
         recorded = self._identities.shown(step)
         if not self._identities.has_key_of(step, question):
             sides = recorded.title(), asked.title()
-            return Divergence(Kind.NOT_RECORDED, step.number, "$", *sides, recorded, asked)
+            return Divergence(Kind.NOT_RECORDED, step.number, "$", *sides, recorded, asked, hint=hint)
         path, expected, actual = first_difference(recorded.value, asked.value)
-        return Divergence(Kind.INPUT, step.number, path, expected, actual, recorded, asked)
+        return Divergence(Kind.INPUT, step.number, path, expected, actual, recorded, asked, hint=hint)
 
     def _may_be_beyond(self, lane: int) -> bool:
         """Whether a recording that was cut off may not have what the thread or task is about to do.
