@@ -29,6 +29,12 @@ GoOn = Callable[[RecordedRun, Any], Report]
 
 
 @pytest.fixture
+def schema_dsn(runs_dsn: str) -> str:
+    """A branch is where its run is."""
+    return runs_dsn
+
+
+@pytest.fixture
 def leaves() -> list[Leave]:
     return []
 
