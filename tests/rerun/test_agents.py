@@ -90,6 +90,14 @@ def test_tools_are_named_in_a_list_for_parts_of_a_name_would_be_names_too() -> N
         Instead(pure="parse_all")
 
 
+def test_a_name_that_no_step_has_is_said(record: Callable[[Any], RecordedRun]) -> None:
+    def agent(run: Run) -> None:
+        run.tool(search, "a")
+
+    report = play(record(agent), agent, terms=Terms(Instead({"search", "serch"})))
+    assert report.notes == ("no step of the run is called serch: pure tools and stand-ins go by these names",)
+
+
 def test_what_is_raised_has_both_sides_and_the_notes(schema_dsn: str) -> None:
     def agent(run: Run) -> None:
         run.tool(len, "a")

@@ -140,6 +140,27 @@ def test_a_thread_that_sleeps_beside_the_agent_does_not_move_its_clock(record: R
     assert play(recorded, agent).same
 
 
+def test_a_loop_in_a_thread_in_the_background_lives_by_the_clock_too(record: Record) -> None:
+    def agent(run: Run) -> object:
+        async def wait() -> str:
+            await asyncio.sleep(seconds)
+            return "waited"
+
+        loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever, daemon=True)
+        thread.start()
+        said = asyncio.run_coroutine_threadsafe(wait(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+        return run.result(run.tool(len, said))
+
+    seconds = 0.0
+    recorded = record(agent)
+    seconds = 3600.0
+    assert play(recorded, agent).same
+
+
 def test_steps_take_as_long_as_they_took(record: Record) -> None:
     def agent(run: Run) -> None:
         began = time.time()

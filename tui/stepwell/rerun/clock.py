@@ -79,10 +79,15 @@ class Clock:
         if self._is_aside():
             self._wait(seconds)
             return
+        self.pass_by(seconds)
+        _SLEEP(0)
+
+    def pass_by(self, seconds: float) -> None:
+        """So much time has passed for all."""
         with self._lock:
             self._readings = self._waits = 0
-            self._move(round(seconds * 1_000_000))
-        _SLEEP(0)
+            if not self.live:
+                self._move(round(seconds * 1_000_000))
 
     def _wait(self, seconds: float) -> None:
         """Until the others have come that far, or for so long."""

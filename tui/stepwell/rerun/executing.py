@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import Token
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,11 @@ class Instead:
     def __post_init__(self) -> None:
         if isinstance(self.pure, str):  # in which every part of it would be found
             raise UsageError(f"pure is a list of names: [{self.pure!r}]")
+
+    def unknown(self, names: Iterable[str | None]) -> list[str]:
+        """Those of its names that are not among these."""
+        mine = {*self.pure, *self.stand_ins}
+        return sorted(mine.difference(names)) if mine else []
 
     def of(self, name: str | None, fn: Callable[..., Any]) -> Other | None:
         """What is called in place of a call to `fn`, None where the recording answers."""

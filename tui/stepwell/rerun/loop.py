@@ -58,12 +58,12 @@ class _Selector(selectors.BaseSelector):
         if self._waits_for_others():
             began = _real()
             ready = self._real.select(SLICE if timeout is None else min(timeout, SLICE))
-            self._clock.sleep(_real() - began)
+            self._clock.pass_by(_real() - began)
             return ready
         if timeout is None:  # nothing but another thread or a signal can wake it
             self._stuck()
             return self._real.select(SLICE)
-        self._clock.sleep(max(timeout, 1e-6))
+        self._clock.pass_by(max(timeout, 1e-6))
         return []
 
     def _waits_for_others(self) -> bool:

@@ -90,6 +90,8 @@ class _Play:
     def __init__(self, recorded: RecordedRun, to: int | None, terms: Terms) -> None:
         self._dialogue = dialogue = Dialogue(recorded, terms.identities, to, terms.on_step)
         self._on_end, dialogue.on_end = terms.on_end, self._known
+        for name in terms.instead.unknown(step.name for step in recorded.steps):
+            dialogue.note(f"no step of the run is called {name}: pure tools and stand-ins go by these names")
         self._clock = Clock(microseconds(_begin(recorded)) or 0, dialogue.is_aside)
         self._chance = Chance(recorded, dialogue.lanes)
         database = terms.database
@@ -98,6 +100,7 @@ class _Play:
         self._playback = Playback(
             dialogue, self._clock, self._chance, terms.instead, terms.connection, self._visit
         )
+        self._thread = threading.get_ident()
         self._guarded = ExitStack()
         """What holds as long as the agent does not go on for real."""
         if self._visit is not None:  # nothing is to hold a snapshot as long as an agent may go on
@@ -161,6 +164,8 @@ class _Play:
         self._on_end(replace(report_of(self._dialogue), branch=str(branch)))
 
     def _stuck(self) -> None:
+        if threading.get_ident() != self._thread:  # a loop in the background waits for what the agent asks of it
+            return
         raise self._dialogue.end(Reached("nothing is left that the agent waits for"))
 
 
