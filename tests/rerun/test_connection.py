@@ -134,6 +134,8 @@ def writing(dsn: str, status: str = "refunded", order: int = 7) -> Callable[[Run
         def rows(text: str, *values: object) -> Any:
             return connection.execute(text, values).fetchall()
 
+        connection.execute("UPDATE orders SET qty = qty + 1 WHERE id = 2")
+        connection.commit()
         run.tool(tell, rows("SELECT count(*), sum(qty) FROM orders"))
         connection.execute("UPDATE orders SET status = %s WHERE id = %s", (status, order))
         connection.execute("DELETE FROM orders WHERE id = 9")

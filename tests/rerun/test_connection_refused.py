@@ -1,5 +1,6 @@
 """What an agent may not do to the database of a replay, and how it is told."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from psycopg.pq import TransactionStatus
 
 from stepwell import Run
 from stepwell.core.recorded import RecordedRun
@@ -172,6 +174,32 @@ def test_a_connection_that_is_lost_is_no_divergence(dsn: str) -> None:
     assert report.refused == (
         "the connection to the agent's database was lost: an administrator or a restart ended the session"
     )
+
+
+def test_a_thread_that_still_asks_in_the_end_is_cut_off(dsn: str) -> None:
+    threads: list[threading.Thread] = []
+
+    def agent(run: Run) -> object:
+        own = run.connection
+
+        def ask() -> None:
+            with suppress(psycopg.OperationalError):
+                own.execute("SELECT pg_sleep(600)")
+
+        if threads:
+            threads[0] = threading.Thread(target=ask, daemon=True)
+            threads[0].start()
+            while own.info.transaction_status != TransactionStatus.ACTIVE:
+                threads[0].join(0.01)
+        return run.tool(tell, "done")
+
+    recorded = record(dsn, agent)
+    threads.append(threading.current_thread())
+    report = again(dsn, recorded, agent)
+    assert report.divergence is None
+    assert report.notes == ("the agent's database was still in use by another thread in the end",)
+    threads[0].join(30)
+    assert not threads[0].is_alive()
 
 
 def test_the_server_lets_it_stand_still_for_no_longer_than_its_role_may(dsn: str) -> None:

@@ -30,7 +30,7 @@ from stepwell.rerun.moments import Moments, Stand
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.stops import BeginAgain, Refused
 from stepwell.store.bounded import STATEMENT_TIMEOUT_MS
-from stepwell.store.connect import Target, connect
+from stepwell.store.connect import Target, connect, hang_up
 from stepwell.store.held import Held, is_known
 from stepwell.store.instants import Instants, read_all_instants, read_begin
 from stepwell.store.trouble import lost, overran, said
@@ -49,6 +49,8 @@ A_VIEW = (
     "in a replay a watched table is a view: it takes INSERT, UPDATE, DELETE, no ON CONFLICT,"
     " and MERGE from Postgres 17 on"
 )
+PATIENCE = 1.0
+"""Seconds in which a thread should find that its connection is lost."""
 NOTHING = "SET LOCAL jit = off"
 """Is sent for a statement that has been seen to."""
 
@@ -191,8 +193,10 @@ class Visit:
         """As its connection saw it just before the first step, without what it had written by then: it is about to."""
         if coming.own is not None:
             coming = replace(coming, position=0)
-        if self._begin is None or coming.backend is None:
+        if self._begin is None:
             return coming
+        if coming.backend is None:  # what was written meanwhile may be its own
+            return self._begin if held.overlays else coming
         begin = replace(self._begin, backend=coming.backend)
         return begin if held.wrote(begin, coming, origin) else coming
 
@@ -288,6 +292,10 @@ class Visit:
             held, self._held = self._held, None
             if held is None or self._process != os.getpid():
                 return
+            if self._is_in_use():
+                self._dialogue.note("the agent's database was still in use by another thread in the end")
+                self._break_off(held)
+                return
             try:
                 if held.raw.closed and self._dialogue.stop is None:
                     self._dialogue.note("the connection to the agent's database was lost before the end")
@@ -297,6 +305,16 @@ class Visit:
                 self._dialogue.note(f"the agent's database could not be asked in the end: {said(problem)}")
             finally:
                 held.close()
+
+    def _break_off(self, held: Held) -> None:
+        """What a thread waits on is not to be freed, or it reads from whatever is opened next."""
+        hang_up(held.raw)
+        if self._sync is not None and self._sync.lock.acquire(timeout=PATIENCE):
+            held.close()
+            self._sync.lock.release()
+
+    def _is_in_use(self) -> bool:
+        return any(each is not None and each.lock.locked() for each in (self._sync, self._async))
 
     def _look_back(self, held: Held) -> None:
         if held.status == TransactionStatus.INERROR:
