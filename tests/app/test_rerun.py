@@ -53,7 +53,7 @@ def test_a_divergence_is_told_flagged_jumped_to_and_shown_side_by_side(
     async def act(debugger: Debugging) -> None:
         await debugger.press("G")
         assert "AGENT diverged at 5" in title(debugger)
-        assert "step 5: input changed at $.limit: recorded 50, now 20" in debugger.status
+        assert "8/8 100% after" in debugger.status
         assert debugger.rows("strip")[0] == "LTSLDLT#"
         assert debugger.rows("timeline")[4].endswith(DIVERGED)
         await debugger.press("gn")
@@ -61,7 +61,9 @@ def test_a_divergence_is_told_flagged_jumped_to_and_shown_side_by_side(
         assert debugger.rows("timeline")[4].endswith(DIVERGED)
         await debugger.press("D")
         assert debugger.number == 5
-        await debugger.press("D")
+        await debugger.press("a")
+        assert "step 5: input changed at $.limit: recorded 50, now 20" in debugger.status
+        await debugger.press("aD")
         lines = [line.rstrip() for line in debugger.text.splitlines()]
         assert lines[0].startswith("DIVERGED at 5  refund-desk de5c  asked at desk.py:35 in main")
         assert lines[1] == "step 5: input changed at $.limit: recorded 50, now 20"
@@ -188,11 +190,12 @@ def test_an_agent_that_dies_is_named_with_its_place(desk_dsn: str, desk_folder: 
 
 
 @pytest.mark.usefixtures("desk_folder")
-def test_of_moves_in_quick_succession_the_newest_is_told(desk_dsn: str) -> None:
+@pytest.mark.parametrize("times", [6, pytest.param(100, marks=pytest.mark.long)])
+def test_of_moves_in_quick_succession_the_newest_is_told(desk_dsn: str, times: int) -> None:
     """However far the replay of the one before had got when it was ended."""
 
     async def act(debugger: Debugging) -> None:
-        for _ in range(30):
+        for _ in range(times):
             await debugger.press("gnnn")
             assert "AGENT same to 4" in title(debugger)
             await debugger.press("pn")

@@ -158,6 +158,23 @@ def test_an_unsaved_what_if_is_not_thrown_away_by_a_slip(desk_dsn: str, leave: s
     debug(desk_dsn, DESK, act, step=SEARCH)
 
 
+@pytest.mark.usefixtures("desk_folder")
+def test_at_the_question_whether_to_throw_it_away_it_can_be_saved(desk_dsn: str) -> None:
+    """The question is seen though the agent's code has parted from the recording, as it mostly has then."""
+
+    async def act(debugger: Debugging) -> None:
+        await edit(debugger)
+        await debugger.press("n")
+        assert "AGENT asks anew at 6" in title(debugger)
+        await debugger.press("q")
+        assert "Throw it away? y yes  W save it" in debugger.status
+        await debugger.press("W")
+        await saved(debugger)
+        assert "BRANCH of de5c@5" in title(debugger)
+
+    debug(desk_dsn, DESK, act, step=SEARCH, agent=Agent(NAME))
+
+
 def test_another_step_is_edited_when_the_first_is_undone_or_saved(desk_dsn: str) -> None:
     """The same one as often as one likes; each edit is undone by itself."""
 

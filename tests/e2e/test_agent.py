@@ -16,7 +16,7 @@ HANG = "            import threading; threading.Event().wait()\n"
 """Once a tool has answered."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def desk_dsn(server: str, schema_template: str) -> Iterator[str]:
     conninfo = create_database(server, schema_template)
     desk.record(conninfo)
@@ -54,7 +54,7 @@ def test_the_fix_is_tried_while_the_debugger_is_open(at_desk: Terminal, tmp_path
     changed = ("**given)", '**({**given, "limit": 20} if "limit" in given else given))')
     desk.write(tmp_path, changed, ('print(f"{len(messages)} messages")', NOISE))
     at_desk.line('stepwell --dsn "$DSN" de5c:7 --agent desk:main')
-    at_desk.wait_for("AGENT diverged at 5", "agent: step 5: input changed at $.limit: recorded 50, now 20")
+    at_desk.wait_for("AGENT diverged at 5")
     at_desk.type("o")
     screen = at_desk.wait_for(r"\x1b[2J\x1b[31mnoise\x07", "[AGENT] printed")
     assert screen[0].startswith("refund-desk de5c  OK")
@@ -119,19 +119,17 @@ def test_an_editor_that_leaves_no_json_loses_nothing(at_desk: Terminal) -> None:
     at_desk.wait_for_prompt()
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--agent", "desk"), "an agent reads package.module:callable, not 'desk'"),
-        (("--agent", "desk.py:main"), "an agent is named by its module, not by a file: desk:main"),
-        (("--agent", "desk:main", "--python", "/nowhere"), "/nowhere is neither a Python interpreter nor"),
-        (("--python", STEPWELL[0]), "--python and --pure go with --agent"),
-    ],
-)
-def test_an_agent_that_cannot_be_is_told_before_the_terminal_is_taken(
-    at_desk: Terminal, words: tuple[str, ...], says: str
-) -> None:
+REFUSED = [
+    ("--agent desk", "an agent reads package.module:callable, not 'desk'"),
+    ("--agent desk.py:main", "an agent is named by its module, not by a file: desk:main"),
+    ("--agent desk:main --python /nowhere", "/nowhere is neither a Python interpreter nor"),
+    (f"--python {STEPWELL[0]}", "--python and --pure go with --agent"),
+]
+
+
+def test_an_agent_that_cannot_be_is_told_before_the_terminal_is_taken(at_desk: Terminal) -> None:
     """One line and status 2."""
-    at_desk.line(f'stepwell --dsn "$DSN" de5c {" ".join(words)}; echo "status $?"')
-    screen = at_desk.wait_for("status 2")
-    assert says in " ".join("".join(screen).split())
+    for number, (words, says) in enumerate(REFUSED):
+        at_desk.line(f'clear; stepwell --dsn "$DSN" de5c {words}; echo "{number}: status $?"')
+        screen = at_desk.wait_for(f"{number}: status 2")
+        assert says in " ".join("".join(screen).split())

@@ -67,7 +67,7 @@ def _question(kind: str, timeline: Timeline) -> str:
         known = " ".join(f"{letter}@{number}" for letter, number in sorted(timeline.bookmarks.items()))
         return f"' undoes the last jump; bookmarks: {known or 'none, m sets one'}"
     if kind in ("leave", "quit"):
-        return "the what-if is not saved. Throw it away? y yes  any other key stays, W saves it"
+        return "the what-if is not saved. Throw it away? y yes  W save it  any other key stays"
     step = timeline.current
     name = step.name if step and step.name else "no name here"
     return f"break: n {name}  t {step.type if step else 'type'}  e errors  l laps (3l: third)"

@@ -135,14 +135,28 @@ def status_line(view: View, width: int) -> Line:
         parts.append((1, " ".join(filter(None, (live, new)))))
     if view.message:
         parts.append((MESSAGE, clean(view.message)))
-    world, agent = view.world, view.agent
-    if agent is not None and (words := clean(agent.words())) and not view.stale:
-        parts.append((AGENT if agent.is_well else MESSAGE, words))
+    world = view.world
+    parts += _of_agent(view)
     if view.busy and view.stale:
         parts.append((3, "replaying…"))
     elif world is not None and not view.stale:
         parts += _told(view, world, wide=width >= 110)
     return (Span(fit(_fitting(parts, width), width)),)
+
+
+def _of_agent(view: View) -> Iterator[tuple[int, str]]:
+    """What the agent's code did; what a key has to say or to ask comes before it.
+
+    Where it parts is told in full at that step, and of a what-if: elsewhere the title says it.
+    """
+    agent, step = view.agent, view.timeline.current
+    if agent is None or view.stale or view.message:
+        return
+    found = None if agent.report is None or view.what_if is not None else agent.report.divergence
+    if found is not None and found.step is not None and (step is None or found.step != step.number):
+        return
+    if words := clean(agent.words()):
+        yield AGENT if agent.is_well else MESSAGE, words
 
 
 def _told(view: View, world: World, *, wide: bool) -> list[tuple[int, str]]:

@@ -69,6 +69,8 @@ class DebuggerScreen(SupposingScreen):
         if isinstance(taken, Answer) and taken.kind in LEAVING:
             if taken.character == "y":
                 self.leave(LEAVING[taken.kind], sure=True)
+            elif taken.character == "W":
+                self.action_save()
             else:
                 self.say(UNSAVED)
         elif isinstance(taken, Answer):

@@ -11,6 +11,8 @@ from stepwell.app.memory import Memory
 from stepwell.app.messages import Grown, Reran
 from stepwell.app.mover import Mover
 from stepwell.app.panes.bars import run_words
+from stepwell.app.present import clean
+from stepwell.app.rerun import Rerun
 from stepwell.app.screens.asking import AskingScreen
 from stepwell.app.screens.divergence import DivergenceScreen
 from stepwell.app.screens.replaying import Start
@@ -99,6 +101,11 @@ class RerunningScreen(AskingScreen):
         self._hurry()
         self.set_timer(SLOW, partial(self._say_slow, asked))
 
+    @property
+    def is_asking(self) -> bool:
+        """Whether the status line waits for an answer."""
+        return False
+
     def cancel_agent(self) -> bool:
         """End the replay that is under way; whether there is one."""
         if self._asked is None:
@@ -141,7 +148,8 @@ class RerunningScreen(AskingScreen):
             agent = replace(view.agent, report=None, error=message.error, slow=False)
         else:
             agent = view.agent.with_report(message.report, self._run_to, message.milliseconds, message.told)
-        self._show_agent(replace(view, agent=agent))
+        keeps = agent.is_well or self.is_asking
+        self._show_agent(replace(view, agent=agent, message=view.message if keeps else ""))
 
     @on(Grown)
     def _run_has_grown(self) -> None:
@@ -159,11 +167,18 @@ class RerunningScreen(AskingScreen):
         if view.agent is None:
             self.say(NO_AGENT)
         elif found is None:
-            self.say("as far as the agent was run it does what was recorded; G runs it to the end")
+            self.say(self._nothing_parts(view.agent))
         elif step is None or found.step in (None, step.number):
             self.app.push_screen(DivergenceScreen(found, view.agent.told, run_words(view)), self._sides_left)
         else:
             self.go_to_number(found.step)
+
+    def _nothing_parts(self, agent: Rerun) -> str:
+        if agent.error or (agent.report is not None and agent.report.refused is not None):
+            return clean(agent.words())
+        if self._run_to is None and agent.report is not None:
+            return "the agent does what was recorded, as far as it goes"
+        return "as far as the agent was run it does what was recorded; G runs it to the end"
 
     def go_to_number(self, number: int) -> None:
         """To a step, as a jump that can be undone."""

@@ -187,6 +187,10 @@ class SupposingScreen(RerunningScreen):
         self.view = view = replace(self.view, what_if=found, editing=False, world=None, agent=agent)
         self.apply(Move(view.timeline, _words(found)))
 
+    @property
+    def is_asking(self) -> bool:
+        return self.pending.kind is not None
+
     def action_undo_edit(self) -> None:
         if self._before:
             self._suppose(self._before.pop())
