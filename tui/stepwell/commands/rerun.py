@@ -48,11 +48,12 @@ with --agent and --json, one object:
              {"step", "then"}; then is a list of [name, how often], what the
              recorded run called from there on
   branch     the run in which it did (--live), or null; what it ended with there
-             is in stopped
+             is in stopped, how its process died in refused
   output     what it printed
 
 exit status with --agent
-  0  the same    1  it diverges, or no such run or step
+  0  the same, or it went on for real (--live) and ended well
+  1  it diverges, it went on for real and failed, or no such run or step
   2  wrong usage, the agent cannot be imported, or the replay could not go on
   130  interrupted
 """
@@ -114,14 +115,13 @@ def run(args: argparse.Namespace) -> int:
     memory = None if args.memory is None else args.memory << 20
 
     def process(timeout: float) -> AgentProcess:
-        given = TIMEOUT if args.timeout is None else args.timeout
         return AgentProcess(
             target,
             head.run_id,
             args.agent,
             python=args.python,
             pure=args.pure or (),
-            timeout=max(given, timeout) if args.timeout is None else given,
+            timeout=timeout if args.timeout is None else args.timeout,
             memory=memory,
         )
 
