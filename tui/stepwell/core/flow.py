@@ -1,9 +1,9 @@
 """Which later steps had an input that depended on what an earlier step gave, and where in it."""
 
+from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -103,6 +103,8 @@ class _Trace:
         self._taken: set[tuple[int, Path]] = set()
         self._said = Said()
         self._under_way: list[RecordedStep] = []
+        self._ended: list[RecordedStep] = []
+        """By their numbers."""
         self._open = list(self._enclosing(change.number))
         self._pair = change.old, change.new
 
@@ -149,9 +151,7 @@ class _Trace:
 
     def _is_told_in(self, value: object, agent: str | None, steps: Sequence[RecordedStep]) -> bool:
         """Whether a part of what is other now stands in a value."""
-        places = [
-            Place(leaf, agent, 1, lambda: steps, self._stale, self._ids, self._said) for leaf in leaves(value)
-        ]
+        places = [Place(leaf, agent, 1, steps, self._stale, self._ids, self._said) for leaf in leaves(value)]
         return any(
             source.in_leaf(place) is not None
             for place in places
@@ -195,7 +195,9 @@ class _Trace:
         """What has ended by now is known."""
         ended = [step for step in self._under_way if ended_before(step, here)]
         self._said.add(step.payload.output or "" for step in ended)
-        self._under_way = [step for step in self._under_way if step not in ended]
+        self._under_way = [step for step in self._under_way if not ended_before(step, here)]
+        for step in ended:
+            insort(self._ended, step, key=lambda step: step.number)
 
     def _id_of(self, step: RecordedStep) -> str | None:
         return self._calls[step.number][1].id if step.number in self._calls else None
@@ -236,9 +238,10 @@ class _Trace:
         )
         new = list(_new(given, seen.most))
         copies = Counter(leaf.text for leaf in new)
-        ended = cache(lambda: [other for other in self._run.steps if ended_before(other, step)])
         for leaf in new:
-            place = Place(leaf, step.agent, copies[leaf.text], ended, self._stale, self._ids, self._said)
+            place = Place(
+                leaf, step.agent, copies[leaf.text], self._ended, self._stale, self._ids, self._said
+            )
             sources = (source for source in self._sources.that_may_be_in(leaf) if self._reaches(source, step))
             found = self._found(step, place, islice(sources, None if first is None else RECENT))
             if found is not None:

@@ -1,10 +1,11 @@
 """What a step gave, and whether a text that another one was given is from there and would be another now."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import takewhile
 
 from stepwell.core.codec import dump
 from stepwell.core.leaves import ASSISTANT, TOOL, Leaf, leaves
@@ -44,7 +45,7 @@ class Place:
     """Whose step that one is."""
     copies: int
     """So many of it are."""
-    steps: Callable[[], Sequence[RecordedStep]]
+    steps: Sequence[RecordedStep]
     """Those that had ended by then, the newest last."""
     stale: Collection[int]
     """Of which nobody knows any more what they give."""
@@ -152,7 +153,7 @@ class Source:
         return () if is_only and self._is_told(leaf.text) else None
 
     def _is_from_here(self, written: "Written", stands: Stands, place: Place, said: bool) -> bool:
-        newer = [step for step in reversed(place.steps()) if step.number > self.number]
+        newer = takewhile(lambda step: step.number > self.number, reversed(place.steps))
         # What a state holds is always known from before; where just that is given, it is from there.
         is_state = self.step.type == STATE_UPDATE and place.leaf.text.strip() == stands.writing
         if written.path and not said and not is_state:
