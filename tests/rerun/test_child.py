@@ -102,7 +102,9 @@ def test_an_agent_that_ends_the_interpreter_ends_early(project: Project, kept: A
     assert "the agent ended with SystemExit: 3 at act.py:1 in <module>" in report.notes
 
 
-@pytest.mark.parametrize("act", ["while True: pass", "threading.Event().wait()"])
+@pytest.mark.parametrize(
+    "act", [pytest.param("while True: pass", marks=pytest.mark.long), "threading.Event().wait()"]
+)
 def test_a_hang_is_found_where_it_is_and_ended(project: Project, hasty: AgentProcess, act: str) -> None:
     project.act(f"def wait():\n    {act}\nwait()")
     assert hasty.replay(3).same
