@@ -10,6 +10,7 @@ import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from multiprocessing.util import spawnv_passfds
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,10 @@ REACHING: dict[str, tuple[Callable[[], Any], str]] = {
     "a process": (lambda: subprocess.run(["ls", "-l"], check=False), "started ls -l"),
     "a shell": (lambda: os.system("rm -rf nothing"), "started rm -rf nothing"),
     "itself": (lambda: os.execv("/bin/true", ["true", "x"]), "started true x"),
+    "one more Python": (
+        lambda: spawnv_passfds(b"/bin/true", ["python", "-c", "x"], []),
+        "started python -c x",
+    ),
     "posix": (lambda: os.posix_spawn("/bin/true", ["true"], {}), "started true"),
 }
 

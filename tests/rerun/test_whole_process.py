@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _posixsubprocess
 import asyncio
 import os
 import random
@@ -32,6 +33,7 @@ def of_all() -> list[object]:
         os.environ.get("PGOPTIONS"),
         vars(BaseConnection)["_connect_gen"],
         vars(uuid)["os"],
+        _posixsubprocess.fork_exec,
         random.getstate(),
         threading.excepthook,
     ]

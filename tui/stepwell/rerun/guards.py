@@ -7,6 +7,7 @@ what a library does beside Python, with sockets of its own or through `ctypes`, 
 
 from __future__ import annotations
 
+import _posixsubprocess
 import errno
 import ipaddress
 import os
@@ -122,7 +123,7 @@ def armed(note: Note, hosts: Collection[str] = ()) -> Iterator[None]:
     `hosts` may be looked up: those of the replay's own database. Of one inside the other the inner one's `note` is
     told.
     """
-    with _HOOK.armed(note, hosts), _read_only():
+    with _HOOK.armed(note, hosts), _read_only(), _told_of_starts():
         yield
 
 
@@ -153,6 +154,22 @@ def _read_only() -> Iterator[None]:
     finally:
         setattr(BaseConnection, _OPENS, original)
         _set_options(before)
+
+
+@contextmanager
+def _told_of_starts() -> Iterator[None]:
+    """As long as this lasts, `multiprocessing` too says that it starts a process, before it does."""
+    start = _posixsubprocess.fork_exec
+
+    def told(words: Any, *rest: Any) -> int:
+        sys.audit("subprocess.Popen", words[0], words, None, None)
+        return start(words, *rest)
+
+    vars(_posixsubprocess)["fork_exec"] = told
+    try:
+        yield
+    finally:
+        vars(_posixsubprocess)["fork_exec"] = start
 
 
 def _set_options(options: str | None) -> None:

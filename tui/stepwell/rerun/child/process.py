@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 from uuid import UUID
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -214,7 +215,8 @@ def _pinned(conninfo: str) -> str:
         for option in Conninfo.get_defaults()
         if option.envvar is not None
     }
-    found = {**{name: value for name, value in said.items() if value}, **conninfo_to_dict(conninfo)}
+    environment = {name: value for name, value in said.items() if value}
+    found: dict[str, Any] = {**environment, **conninfo_to_dict(conninfo)}
     # What a service file says goes before the environment, and only libpq reads that.
     return conninfo if "service" in found else make_conninfo(**found)
 
