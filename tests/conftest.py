@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import settings
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -36,6 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure() -> None:
     """Started in the background, or by nohup, the suite ignores signals that its tests send, as does all it starts."""
+    # Other examples each time. A machine that is busy is no fault of what is tested.
+    settings.register_profile("brief", settings(), max_examples=50, deadline=None)
+    settings.load_profile("brief")
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)

@@ -23,7 +23,7 @@ from tests.replay.rows import RUN, add_step, bare_table
 
 NEVER = 10**9
 """A run never has so many steps, so that each move folds all: the full replay."""
-FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 MANY = settings(FEW, max_examples=250)
 
 Run = list[tuple[int, Row]]
@@ -76,7 +76,7 @@ def test_the_world_is_that_of_a_full_replay_at_length(
     follow(schema_dsn, schema_dsn, run, done, stretch)
 
 
-@settings(FEW, max_examples=15)
+@settings(FEW, max_examples=8)
 @given(
     run=st.lists(st.tuples(NUMBERS, rows(BARE)), min_size=6, max_size=20),
     done=st.lists(st.tuples(deeds(BARE), moves()), min_size=4, max_size=12),
