@@ -29,6 +29,7 @@ from stepwell.store.connect import Target, connect, resolve
 from stepwell.store.queries import query, sql_folder
 from tests.core.prompt_sequences import PAD
 from tests.replay.rows import add_step
+from tests.store.conftest import wait_until
 
 
 def search(query: str) -> list[dict[str, object]]:
@@ -335,6 +336,18 @@ def test_a_run_is_not_deleted_before_its_branches(stored: Stored) -> None:
         with pytest.raises(psycopg.errors.ForeignKeyViolation):
             connection.execute("DELETE FROM agent_runs WHERE run_id = %s", (stored.run_id,))
         connection.execute("DELETE FROM agent_runs WHERE run_id = ANY (%s)", ([branch, stored.run_id],))
+
+
+def test_a_run_that_is_deleted_meanwhile_is_told(stored: Stored) -> None:
+    tail = tail_of(what_if(load(stored.target, str(stored.run_id)), 12, "no error any more"))
+    with closing(connect(stored.target)) as connection, ThreadPoolExecutor() as pool:
+        with connection.transaction():
+            connection.execute("DELETE FROM agent_runs WHERE run_id = %s", (stored.run_id,))
+            saving = pool.submit(save, stored.target, stored.run_id, tail)
+            blocked = "SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+            wait_until(lambda: connection.execute(blocked).rowcount > 0)
+        with pytest.raises(NotFoundError, match="has been deleted meanwhile; nothing was saved"):
+            saving.result()
 
 
 def test_prune_spares_what_a_branch_has_its_steps_from_and_takes_both_when_both_are_old(

@@ -148,6 +148,8 @@ def _explained(connection: Connection[Any]) -> Iterator[None]:
             f"{who} may not save a branch in {where}: {problem.diag.message_primary}; that takes INSERT on agent_runs"
             " and agent_steps, as the role stepwell_recorder has it (see sql/roles.sql)"
         ) from problem
+    except psycopg.errors.ForeignKeyViolation as problem:
+        raise NotFoundError("the run has been deleted meanwhile; nothing was saved") from problem
     except psycopg.errors.ReadOnlySqlTransaction as problem:
         raise DatabaseError(
             "this server takes no writes (a standby?); save the branch on the primary"
