@@ -124,7 +124,7 @@ class Held:
         notes: list[str] = []
         for overlay in self.overlays:
             notes += settle(self.raw, overlay, self._settled, instant)
-            number(self.raw, overlay, instant)
+            number(self.raw, overlay, self._settled, instant)
         mark = str(len(self._marks) + 1)
         self._marks[mark] = instant
         (now,) = self.raw.execute(query("mark_place"), {"mark": mark}, prepare=False).fetchone() or ("",)

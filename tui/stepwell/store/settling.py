@@ -128,45 +128,68 @@ def wrote(
     )
 
 
-def number(connection: Connection[Any], overlay: Overlay, instant: Instant | None) -> None:
-    """Have sequences go on as they did: with the key that the agent's connection made next, else after the last."""
+def number(
+    connection: Connection[Any], overlay: Overlay, before: Instant | None, after: Instant | None
+) -> None:
+    """Have sequences go on as they did: with the key that the agent's connection made next, else after the last.
+
+    That is looked for in the whole past of the table once; from one instant to the next it is in the log.
+    """
     for column in overlay.columns:
         if column.sequence is None or column.increment is None:
             continue
-        best = sql.SQL("(SELECT max({}) FROM {})").format(sql.Identifier(column.name), overlay.view)
-        if instant is not None and column.name in overlay.standing.table.key:
-            best = sql.SQL("greatest({}, {})").format(best, _made_last(overlay, column, instant))
-        best = sql.SQL("{} + {}").format(best, sql.Literal(column.increment))
-        if instant is not None and (made := _made_next(overlay, column, instant)) is not None:
+        own = sql.Identifier(TEMP, column.sequence)
+        is_key = column.name in overlay.standing.table.key
+        step = sql.Literal(column.increment)
+        if is_key and before is not None and after is not None:
+            best = sql.SQL(
+                "(SELECT greatest(last_value + CASE WHEN is_called THEN {step} ELSE 0 END,"
+                " (SELECT max({kept}) FROM {written}) + {step}) FROM {own})"
+            ).format(
+                step=step,
+                kept=_kept_as(overlay, column),
+                written=written(overlay.standing, before, after),
+                own=own,
+            )
+        else:
+            best = sql.SQL("(SELECT max({}) FROM {})").format(sql.Identifier(column.name), overlay.view)
+            if is_key and after is not None:
+                best = sql.SQL("greatest({}, {})").format(best, _made_last(overlay, column, after))
+            best = sql.SQL("{} + {}").format(best, step)
+        if is_key and after is not None and (made := _made_next(overlay, column, after)) is not None:
             best = sql.SQL("coalesce({}, {})").format(made, best)
         connection.execute(
             sql.SQL("SELECT setval({}::regclass, coalesce({}, 1), false)").format(
-                sql.Literal(sql.Identifier(TEMP, column.sequence).as_string(None)), best
+                sql.Literal(own.as_string(None)), best
             ),
             prepare=False,
         )
 
 
+def _kept_as(overlay: Overlay, column: Column) -> sql.Identifier:
+    """A column of the key, as the log has it."""
+    standing = overlay.standing
+    return _kept(standing.key[standing.table.key.index(column.name)])
+
+
 def _made_last(overlay: Overlay, column: Column, instant: Instant) -> sql.Composed:
     """The largest number that the log knows of, of rows that are gone, too."""
-    standing = overlay.standing
-    kept = _kept(standing.key[standing.table.key.index(column.name)])
+    log = sql.Identifier(LOG, f"t{overlay.standing.id}")
     return sql.SQL("(SELECT max(e.{}) FROM {} AS e WHERE {})").format(
-        kept, sql.Identifier(LOG, f"t{standing.id}"), visible(instant)
+        _kept_as(overlay, column), log, visible(instant)
     )
 
 
 def _made_next(overlay: Overlay, column: Column, instant: Instant) -> sql.Composed | None:
     standing = overlay.standing
-    if instant.backend is None or column.name not in standing.table.key:
+    if instant.backend is None:
         return None
-    number = standing.key[standing.table.key.index(column.name)]
     return sql.SQL(
         "(SELECT e.{kept} FROM {log} AS e WHERE e.backend = {backend} AND e.dead IS FALSE AND NOT ({seen})"
         " AND NOT EXISTS (SELECT FROM {rows} AS o WHERE o.{name} = e.{kept})"
         " ORDER BY e.position LIMIT 1)"
     ).format(
-        kept=_kept(number),
+        kept=_kept_as(overlay, column),
         log=sql.Identifier(LOG, f"t{standing.id}"),
         backend=sql.Literal(instant.backend),
         rows=overlay.rows,
