@@ -344,7 +344,9 @@ def test_a_run_that_is_deleted_meanwhile_is_told(stored: Stored) -> None:
         with connection.transaction():
             connection.execute("DELETE FROM agent_runs WHERE run_id = %s", (stored.run_id,))
             saving = pool.submit(save, stored.target, stored.run_id, tail)
-            blocked = "SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+            blocked = (
+                "SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+            )
             wait_until(lambda: connection.execute(blocked).rowcount > 0)
         with pytest.raises(NotFoundError, match="has been deleted meanwhile; nothing was saved"):
             saving.result()
