@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwell.core.codec import encode
-from stepwell.core.leaves import calls
 from stepwell.core.sources import How
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE
 from stepwell.core.whatif import WhatIf, editable, what_if
@@ -355,19 +354,3 @@ def test_a_what_if_sees_nothing_of_what_comes_after(number: int, to: int, conten
     assert cut.stale == tuple(each for each in whole.stale if each.number <= max(number, to))
     for step in range(number, max(number, to) + 1):
         assert cut.states(step) == whole.states(step)
-
-
-def test_calls_are_found_in_the_shapes_of_several_clients() -> None:
-    wanted = {"q": "lamp"}
-    shapes = (
-        {"choices": [{"message": asks("search", **wanted)}]},
-        {"content": [{"type": "tool_use", "id": "c1", "name": "search", "input": wanted}]},
-        {
-            "output": [
-                {"type": "function_call", "call_id": "c1", "name": "search", "arguments": json.dumps(wanted)}
-            ]
-        },
-    )
-    for shape in shapes:
-        (call,) = calls(shape)
-        assert (call.name, call.arguments, call.id) == ("search", wanted, "c1")
