@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -16,10 +17,13 @@ from typing import Any
 import psycopg
 import pytest
 
+from stepwell import Recorder
 from stepwell.store import keeper
 from stepwell.store.account import first_closed
 from stepwell.store.binaries import locate
 from stepwell.store.cluster import Cluster
+from stepwell.store.connect import resolve
+from tests.store.branched import Stored, agent
 
 SCRIPT = Path(__file__).with_name("embedded_user.py")
 NOBODY = 65534
@@ -184,3 +188,11 @@ def new_site(uid: int, short_folder: Path) -> Iterator[Site]:
     site = make_site(uid, short_folder / f"s{next(_numbers)}")
     yield site
     site.close()
+
+
+@pytest.fixture
+def stored(schema_dsn: str) -> Stored:
+    """A run to branch off."""
+    with closing(Recorder(schema_dsn, durability="async")) as recorder, recorder.run("lamps", seed=4) as run:
+        agent(run)
+    return Stored(resolve(schema_dsn), run.run_id)
