@@ -125,12 +125,14 @@ def test_what_a_table_refuses_its_overlay_refuses_as_well(dsn: str) -> None:
         assert again(dsn, record(dsn, doing(text)), doing(text)).divergence is None
 
 
-def test_a_transaction_that_was_ended_behind_the_replays_back_ends_it(dsn: str) -> None:
+@pytest.mark.parametrize("is_used_again", [True, False])
+def test_a_transaction_that_was_ended_behind_the_replays_back_ends_it(dsn: str, is_used_again: bool) -> None:
     def agent(run: Run) -> None:
         own = run.connection
         psycopg.ClientCursor(own).execute("ROLLBACK")
-        psycopg.ClientCursor(own).execute("DELETE FROM orders")
-        own.rollback()
+        if is_used_again:
+            psycopg.ClientCursor(own).execute("DELETE FROM orders")
+            own.rollback()
         run.tool(tell, "done")
 
     recorded = record(dsn, agent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import cache
@@ -203,3 +204,14 @@ class AsyncReplayConnection(_Factories, psycopg.AsyncConnection[Any]):
 
     async def set_deferrable(self, value: bool | None) -> None:
         self._deferrable = value
+
+
+def is_awaited(given: object) -> bool:
+    """Whether who was given this is to get a connection to be awaited."""
+    if isinstance(given, psycopg.Connection | psycopg.AsyncConnection):
+        return isinstance(given, psycopg.AsyncConnection)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -7,7 +7,6 @@ began. Within a step whose body is executed it is as it was when that began. It 
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from stepwell.core.recorded import RecordedStep
 from stepwell.core.world import Moment
 from stepwell.errors import DatabaseError
 from stepwell.rerun.admitting import UnfitError, Way, begins_block, locks_rows, upserts, way_of, written_by
-from stepwell.rerun.connections import AsyncReplayConnection, ReplayConnection
+from stepwell.rerun.connections import AsyncReplayConnection, ReplayConnection, is_awaited
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.moments import Moments, Stand
 from stepwell.rerun.places import Places, libraries
@@ -49,6 +48,7 @@ A_VIEW = (
     "in a replay a watched table is a view: it takes INSERT, UPDATE, DELETE, no ON CONFLICT,"
     " and MERGE from Postgres 17 on"
 )
+ENDED = "the agent has ended the transaction of the replay"
 PATIENCE = 1.0
 """Seconds in which a thread should find that its connection is lost."""
 NOTHING = "SET LOCAL jit = off"
@@ -113,7 +113,7 @@ class Visit:
         """
         with self._lock:
             held = self._open()
-            if _is_awaited(given):
+            if is_awaited(given):
                 self._async = self._async or AsyncReplayConnection(held.raw.pgconn, self)
                 return self._async
             self._sync = self._sync or ReplayConnection(held.raw.pgconn, self)
@@ -145,7 +145,7 @@ class Visit:
             if self._dialogue.stop is not None:
                 raise self._dialogue.stop
             if held.status == TransactionStatus.IDLE:
-                raise self._dialogue.end(Refused("the agent has ended the transaction of the replay"))
+                raise self._dialogue.end(Refused(ENDED))
             with self._watched():
                 if apart and not self.begun:
                     held.commit()
@@ -319,6 +319,8 @@ class Visit:
     def _look_back(self, held: Held) -> None:
         if held.status == TransactionStatus.INERROR:
             held.rollback()
+        if held.status == TransactionStatus.IDLE:
+            self._dialogue.end(Refused(ENDED))
         if held.status != TransactionStatus.INTRANS:
             return
         if held.overlays and self._dialogue.stop is None:
@@ -337,13 +339,3 @@ class Visit:
                 self._dialogue.note(
                     f"{name} is not watched, and was read as it is today: stepwell watch {name}"
                 )
-
-
-def _is_awaited(given: object) -> bool:
-    if isinstance(given, psycopg.Connection | psycopg.AsyncConnection):
-        return isinstance(given, psycopg.AsyncConnection)
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
