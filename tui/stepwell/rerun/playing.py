@@ -164,7 +164,8 @@ class _Play:
         self._on_end(replace(report_of(self._dialogue), branch=str(branch)))
 
     def _stuck(self) -> None:
-        if threading.get_ident() != self._thread:  # a loop in the background waits for what the agent asks of it
+        # A loop in the background waits for what the agent asks of it.
+        if threading.get_ident() != self._thread:
             return
         raise self._dialogue.end(Reached("nothing is left that the agent waits for"))
 
