@@ -218,8 +218,9 @@ def test_an_agent_that_ends_before_a_recording_that_was_cut_off_is_told(status: 
     early = True
     report = play(cut_off, agent)
     assert report.divergence is not None
-    assert (report.divergence.kind, report.divergence.step) == (Kind.NEVER_ASKED, 2)
-    assert report.notes[0].startswith("the agent ended with ValueError: no more at ")
+    assert (report.divergence.kind, report.divergence.step) == (Kind.RAISED, 2)
+    assert report.divergence.actual == "ValueError: no more"
+    assert str(report.divergence.where).endswith(" in agent")
 
 
 def test_an_agent_that_goes_on_after_the_recording_has_ended_is_told(record: Record) -> None:
@@ -234,3 +235,28 @@ def test_what_ends_side_by_side_work_is_said_once_in_the_report(
 ) -> None:
     diverge(record(Workers(way)), Workers(way, "prompt"))
     assert (caplog.records, *capfd.readouterr()) == ([], "", "")
+
+
+def test_an_agent_that_waits_for_what_never_comes_is_not_the_same(record: Record) -> None:
+    async def agent(run: Run) -> None:
+        if waits:
+            await asyncio.Event().wait()
+        await asyncio.gather(run.tool(fetch, "a"), run.tool(fetch, "b"))
+
+    waits = False
+    recorded = record(agent)
+    waits = True
+    report = play(recorded, agent)
+    assert (report.same, report.refused) == (False, "the agent waits for what never comes")
+
+
+def test_a_call_of_a_task_is_named_by_the_line_that_made_it(record: Record) -> None:
+    async def agent(run: Run) -> None:
+        await asyncio.gather(run.tool(fetch, name), run.tool(fetch, "b"))
+
+    name = "a"
+    recorded = record(agent)
+    name = "c"
+    found = diverge(recorded, agent)
+    assert str(found.where).startswith(f"{__file__}:")
+    assert str(found.where).endswith(" in test_a_call_of_a_task_is_named_by_the_line_that_made_it.<locals>.agent")

@@ -22,6 +22,8 @@ class Kind(StrEnum):
     ORDER = "order changed"
     NOT_RECORDED = "not recorded"
     NEVER_ASKED = "never asked"
+    RAISED = "the agent raised"
+    """In place of what it asked for then."""
     RESULT = "result changed"
 
 
@@ -112,6 +114,8 @@ def distance(recorded: object, actual: object, most: int = 1000) -> int:
 def sentence(found: Divergence) -> str:
     """One line: `step 7: input changed at $.limit: recorded 50, now 20`."""
     where = "after the last step" if found.step is None else f"step {found.step}"
+    if found.kind is Kind.RAISED:
+        return f"{where}: {found.kind} {found.actual} in place of {found.expected}"
     more = f" (and {len(found.others)} more)" if found.others else ""
     at = "" if found.path == "$" else f" at {found.path}"
     sides = _sides(found.expected, found.actual)
@@ -122,7 +126,9 @@ def sentence(found: Divergence) -> str:
 def _sides(expected: object, actual: object) -> str:
     """Both sides; of two texts that begin alike for long, what follows."""
     if isinstance(expected, str) and isinstance(actual, str):
-        alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(expected, actual, strict=False)))
+        alike = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(expected, actual, strict=False))
+        )
         if alike > BRIEF // 2:
             then, now = ("ends" if not rest else _brief(rest) for rest in (expected[alike:], actual[alike:]))
             return f"alike for {alike:,} characters, then recorded {then}, now {now}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from difflib import unified_diff
 from itertools import islice
 
-from stepwell.core.divergence import Asked, Divergence
+from stepwell.core.divergence import Asked, Divergence, Kind
 from stepwell.core.lines import lay_out
 from stepwell.core.world import MISSING
 
@@ -20,8 +20,11 @@ def explained(found: Divergence) -> str:
 
 
 def _lines(found: Divergence) -> Iterator[str]:
+    raised = found.kind is Kind.RAISED
     if found.where is not None:
-        yield f"asked at {found.where}"
+        yield f"{'raised' if raised else 'asked'} at {found.where}"
+    if raised:
+        return
     then, now = _side(found.recorded), _side(found.asked)
     if not then and not now:
         then, now = _value(found.expected), _value(found.actual)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.identity import Identities, Question
@@ -17,7 +17,7 @@ from stepwell.core.steps import STATE_UPDATE
 from stepwell.errors import StepwellError
 from stepwell.recorder.calls import in_loop
 from stepwell.recorder.lanes import Lanes, in_pool
-from stepwell.rerun.places import OWN
+from stepwell.rerun.places import OWN, Places, callers, libraries
 from stepwell.rerun.stops import Diverged, Reached, Refused, Stop, WentLive
 
 QUIET = 1.0
@@ -77,16 +77,15 @@ class Dialogue:
     def ended(self) -> bool:
         return self.stop is not None
 
-    def ask(self, question: Question) -> RecordedStep:
-        """The step that is asked for. Raises Stop."""
+    def ask(self, question: Question, place: Place | None = None) -> RecordedStep:
+        """The step that is asked for, at `place` if that is not where the call comes from. Raises Stop."""
         try:
-            return self._ask(question)
+            return self._ask(question, place or caller())
         except WentLive:
             self.on_live()
             raise
 
-    def _ask(self, question: Question) -> RecordedStep:
-        place = caller()
+    def _ask(self, question: Question, place: Place | None) -> RecordedStep:
         lane = self.lanes.number()
         with self._changed:
             self._askers.add(threading.get_ident())
@@ -203,11 +202,19 @@ class Dialogue:
 
 
 def caller() -> Place | None:
-    """The line of the agent's own code that has led here."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
+    """The line of the user's own code that has led here, else of a library's."""
+    of_library: Place | None = None
+    for frame in callers():
         file = frame.f_code.co_filename
-        if not file.startswith(OWN) and "contextlib" not in file:
+        if file.startswith((OWN, "<")):
+            continue
+        if not _is_of_library(file):
             return Place(file, frame.f_lineno, frame.f_code.co_qualname)
-        frame = frame.f_back
-    return None
+        if of_library is None and "contextlib" not in file:
+            of_library = Place(file, frame.f_lineno, frame.f_code.co_qualname)
+    return of_library
+
+
+@cache
+def _is_of_library(file: str) -> bool:
+    return not Places(libraries()).is_users(file)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Report
@@ -18,13 +20,25 @@ WELL = "an end without an error"
 def compare(dialogue: Dialogue, result: object, error: BaseException | None) -> None:
     """See that the agent ended as it did then: with that result, or that error, and with nothing left to ask for."""
     recorded = dialogue.run
-    found = dialogue.left() or _other_end(recorded, error)
+    left = dialogue.left()
+    found = (
+        _raised(left, error)
+        if left is not None and error is not None
+        else left or _other_end(recorded, error)
+    )
     if found is None and error is None and recorded.result is not None:
         found = _other_result(recorded, result)
     if found is not None:
         dialogue.end(Diverged(found))
-    if error is not None and (found is not None or not recorded.complete):
+    if error is not None and left is None and (found is not None or not recorded.complete):
         dialogue.note(f"the agent ended with {words(error)}{at(error)}")
+
+
+def _raised(left: Divergence, error: BaseException) -> Divergence:
+    """That an error has kept it from asking for what is left."""
+    place = Places(libraries()).of_error(error)
+    where = None if place is None else str(place)
+    return replace(left, kind=Kind.RAISED, actual=words(error), where=where, others=())
 
 
 def words(error: BaseException) -> str:
@@ -59,7 +73,7 @@ def report_of(dialogue: Dialogue, result: object = MISSING) -> Report:
     """What has come of it. `result` counts where nothing ended the replay before the agent did."""
     stop = dialogue.stop
     return Report(
-        len(dialogue.places),
+        len(dialogue.asked),
         dialogue.last,
         dialogue.places.get(dialogue.last or 0),
         stop.divergence if isinstance(stop, Diverged) else None,

@@ -13,6 +13,7 @@ from stepwell.core.forms import is_awaited
 from stepwell.core.identity import Key, Question
 from stepwell.core.recorded import RecordedStep
 from stepwell.core.recording import storable
+from stepwell.core.rerun import Place
 from stepwell.core.steps import STATE_UPDATE
 from stepwell.core.streamed import Streamed
 from stepwell.core.world import MISSING
@@ -22,7 +23,7 @@ from stepwell.recorder.describe import shape_of, undecorated
 from stepwell.rerun.answers import Outcome, outcome
 from stepwell.rerun.chance import Chance
 from stepwell.rerun.clock import Clock, microseconds
-from stepwell.rerun.dialogue import Dialogue
+from stepwell.rerun.dialogue import Dialogue, caller
 from stepwell.rerun.executing import Block, Execution, Instead
 from stepwell.rerun.stops import Diverged, Refused
 from stepwell.rerun.streams import AsyncStream, Reader, Ways, hand_out
@@ -73,7 +74,7 @@ class Playback:
         if shape.is_async_generator:
             return AsyncStream(lambda: self._begun(asked))
         if shape.is_async or (shape.wraps_async and in_loop()):
-            return self._answer(asked, partial(fn, *args, **kwargs))
+            return self._answer(asked, partial(fn, *args, **kwargs), caller())
         step = self.ask(asked)
         found = self.outcome(step)
         if is_awaited(step.form):
@@ -111,9 +112,9 @@ class Playback:
     def keep(self, why: str) -> None:
         """That is for a recording."""
 
-    def ask(self, asked: Question) -> RecordedStep:
-        """The step that is asked for. Raises Stop."""
-        step = self.dialogue.ask(asked)
+    def ask(self, asked: Question, place: Place | None = None) -> RecordedStep:
+        """The step that is asked for, at `place` if that is not where the call comes from. Raises Stop."""
+        step = self.dialogue.ask(asked, place)
         if self._visit is not None:
             self._visit.asked(step)
         self._clock.move_to(microseconds(step.started))
@@ -138,8 +139,8 @@ class Playback:
         key = Key(kind, None if name is None else storable(name), run.agent_name, parent_in(self.run_id))
         return Question(key, value)
 
-    async def _answer(self, asked: Question, call: partial[Any]) -> Any:
-        step = self.ask(asked)
+    async def _answer(self, asked: Question, call: partial[Any], place: Place | None) -> Any:
+        step = self.ask(asked, place)  # a task of its own does not know who made the call
         return await self._wait_for(step, self.outcome(step), call)
 
     async def _wait_for(self, step: RecordedStep, found: Outcome, call: partial[Any]) -> Any:

@@ -167,7 +167,9 @@ class _Play:
         # A loop in the background waits for what the agent asks of it.
         if threading.get_ident() != self._thread:
             return
-        raise self._dialogue.end(Reached("nothing is left that the agent waits for"))
+        words = "the agent waits for what never comes"
+        stop: Stop = Refused(words) if self._dialogue.run.complete else Reached(words)
+        raise self._dialogue.end(stop)
 
 
 def _begin(recorded: RecordedRun) -> Any:
