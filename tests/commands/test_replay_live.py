@@ -52,8 +52,8 @@ def terminal(project: Project) -> Iterator[RawTerminal]:
     opened.close()
 
 
-def go_on(project: Project, *words: str) -> int:
-    return stepwell(project.dsn, "replay", project.run_id.hex, "--agent", "changed:main", "--live", *words)
+def go_on(project: Project, *words: str, agent: str = "changed:main") -> int:
+    return stepwell(project.dsn, "replay", project.run_id.hex, "--agent", agent, "--live", *words)
 
 
 def last_run(project: Project) -> RecordedRun:
@@ -120,3 +120,27 @@ def test_of_one_that_dies_there_the_branch_is_said(project: Project, capsys: Cap
     assert go_on(project, "--yes") == 1
     out = capsys.readouterr().out
     assert re.search(r"went on for real: steps 2-4 of the branch \w+, died\nit ended by os\._exit\(7\)", out)
+
+
+@pytest.mark.parametrize(
+    ("turns", "status", "why"),
+    [
+        (3, 0, "the recording had an answer to all that the agent asked"),
+        (2, 1, "the agent ended before it asked for anything that has no recorded answer"),
+    ],
+)
+def test_where_nothing_can_be_gone_on_for_it_says_why(
+    project: Project, capsys: Capture, turns: int, status: int, why: str
+) -> None:
+    before = last_run(project).head
+    project.write("ends", AGENT.replace("range(3)", f"range({turns})"))
+    assert go_on(project, "--yes", agent="ends:main") == status
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said == f"nothing went on for real, and no branch was made: {why}"
+    assert last_run(project).head == before
+
+
+def test_it_does_not_go_with_a_step(project: Project, capsys: Capture) -> None:
+    words = ["replay", f"{project.run_id.hex}:3", "--agent", "agent:main", "--live", "--yes"]
+    assert stepwell(project.dsn, *words) == 2
+    assert "it does not go with a step" in capsys.readouterr().err

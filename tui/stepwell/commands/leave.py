@@ -41,3 +41,18 @@ def went(report: Report, branch: RunHead) -> Iterator[str]:
     if report.refused is not None:
         yield f"it {report.refused}"
     yield f"open it: stepwell {short}"
+
+
+def stayed(report: Report, leave: Leave | None) -> str:
+    """Why it did not go on, though it might have where `leave` says, if anywhere."""
+    if leave is None and report.same and report.stopped is None:
+        why = ": the recording had an answer to all that the agent asked"
+    elif leave is None:
+        why = ": the agent ended before it asked for anything that has no recorded answer"
+    elif report.leave is None:
+        why = f": this time the agent did not get to step {leave.step}"
+    elif report.leave.step != leave.step:
+        why = f": this time it would have been from step {report.leave.step} on, not {leave.step}; try again"
+    else:
+        why = ""  # the report has said so
+    return f"nothing went on for real, and no branch was made{why}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stepwell.app.present.text import clean_lines
-from stepwell.commands.leave import may_go_on, went
+from stepwell.commands.leave import may_go_on, stayed, went
 from stepwell.commands.output import emit, line
 from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.core.address import parse_target
@@ -90,10 +90,6 @@ def check(args: argparse.Namespace) -> None:
     if args.agent is not None:
         if args.asked:
             raise UsageError("--asked shows a world; it does not go with --agent")
-        if args.live and args.to:
-            raise UsageError(
-                "--live goes on from where the recording has no answer; it does not go with --to"
-            )
         if args.yes and not args.live:
             raise UsageError("--yes goes with --live")
         if args.live and not args.yes and not sys.stdin.isatty():
@@ -111,6 +107,8 @@ def run(args: argparse.Namespace) -> int:
     target = target_of(args)
     address = address_of(args.run)
     place = parse_target(args.to) if args.to else address.step
+    if args.live and place is not None:
+        raise UsageError("--live goes on from where the recording has no answer; it does not go with a step")
     head, to = _found(target, address.run, place)
     memory = None if args.memory is None else args.memory << 20
 
@@ -127,18 +125,21 @@ def run(args: argparse.Namespace) -> int:
 
     with process(TIMEOUT) as replaying:
         report, milliseconds = replaying.replay(to), replaying.milliseconds
-    if args.live and report.leave is not None:
+    leave = report.leave if args.live else None
+    if leave is not None:
         if not args.json:
             _print(_lines(head, report, milliseconds, printed=args.output))
-        if args.yes or may_go_on(report.leave):
+        if args.yes or may_go_on(leave):
             with process(LIVE_SECONDS) as going:
-                report, milliseconds = going.replay(live=report.leave.step), going.milliseconds
+                report, milliseconds = going.replay(live=leave.step), going.milliseconds
         elif not args.json:
             return _status(report)
     if args.json:
         emit(as_json(head, args.agent, to, report, milliseconds))
     elif report.branch is None:
         _print(_lines(head, report, milliseconds, printed=args.output))
+        if args.live:
+            line(stayed(report, leave))
     else:
         with opened(target, report.branch) as (branch, _):
             _print(went(report, branch))
