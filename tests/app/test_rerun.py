@@ -95,7 +95,7 @@ def test_the_sides_stand_beside_each_other_where_there_is_room(
 
 
 def test_what_the_agent_prints_has_a_pane(desk_dsn: str, desk_folder: Path) -> None:
-    """Nothing of it gets to the terminal as it is; `o` again shows STATE."""
+    """Nothing of it gets to the terminal as it is; `o` again shows STATE, and so does what leaves it."""
     desk.write(
         desk_folder, ('print(f"{len(messages)} messages")', r'print("\x1b[2J\x1b]52;c;eA==\x07 [bold] \0")')
     )
@@ -113,6 +113,10 @@ def test_what_the_agent_prints_has_a_pane(desk_dsn: str, desk_folder: Path) -> N
         await debugger.press("zo")
         assert debugger.rows(Pane.STATE)
         assert not debugger.rows(Pane.AGENT)
+        for leaving in ("q", "<escape>"):
+            await debugger.press(f"o{leaving}")
+            assert not debugger.rows(Pane.AGENT)
+            assert debugger.is_open
 
     debug(desk_dsn, DESK, act, agent=AGENT)
 

@@ -65,10 +65,9 @@ def shows_diff(view: View) -> bool:
 
 
 def inner_view(view: View) -> View | None:
-    """Out of a diff, else out of a zoom; None where there is neither to leave before the run."""
-    if shows_diff(view):
-        return toggle(view, "diff")
-    return toggle(view, "zoom") if view.zoomed else None
+    """Out of a diff, else out of a zoom, else of AGENT; None where there is none of these to leave before the run."""
+    shown = {"diff": shows_diff(view), "zoom": view.zoomed, "printed": view.printed}
+    return next((toggle(view, what) for what, is_shown in shown.items() if is_shown), None)
 
 
 def toggle(view: View, what: str) -> View:

@@ -114,8 +114,8 @@ DEBUGGER: list[Binding] = [
     key("ctrl+l", "redraw", "redraw", "redraw", "the whole screen"),
     SUSPEND,
     key("question_mark", "help", "help", "keys", "all of them"),
-    key("escape", "close('inner')", "leave", "back", "out of a diff or a zoom, never of the run"),
-    key("q", "close", "close", "out", "of a diff or a zoom first, then of the run"),
+    key("escape", "close('inner')", "leave", "back", "out of a diff, a zoom or AGENT, never of the run"),
+    key("q", "close", "close", "out", "of a diff, a zoom or AGENT first, then of the run"),
 ]
 
 RUNS: list[Binding] = [

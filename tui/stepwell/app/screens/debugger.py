@@ -215,7 +215,7 @@ class DebuggerScreen(SupposingScreen):
         self.refresh(repaint=True, layout=True)
 
     def action_close(self, what: str = "") -> None:
-        """Leave the run; unless it is to be the `run`, a diff or a zoom comes first, for `inner` nothing else."""
+        """Leave the run; unless it is to be the `run`, what is opened in it comes first, for `inner` nothing else."""
         inner = None if self.view is None or what in ("run", "app") else inner_view(self.view)
         if inner is not None:
             self.show(inner)
