@@ -33,6 +33,14 @@ NOWHERE = "host=127.0.0.1 port=1 user=u dbname=d password=s3cret"
         (["runs", "postgresql://db1/agents"], ["runs", "--dsn", "postgresql://db1/agents"]),
         (["--help"], ["--help"]),
         (["--version"], ["--version"]),
+        (["--agent", "desk:main", "7f3a"], ["open", "--agent", "desk:main", "7f3a"]),
+        (
+            ["--dsn", "agents", "--agent=desk:main", "--pure", "clock", "--timeout", "5", "7f3a:3"],
+            ["--dsn", "agents", "open", "--agent=desk:main", "--pure", "clock", "--timeout", "5", "7f3a:3"],
+        ),
+        (["--agent", "desk:main"], ["open", "--agent", "desk:main"]),
+        (["--json", "runs"], ["runs", "--json"]),
+        (["--agent", "desk:main", "--help"], ["--help"]),
     ],
 )
 def test_what_may_be_left_out_is_put_in(words: list[str], expected: list[str]) -> None:
@@ -57,11 +65,14 @@ def test_the_app_opens_where_the_address_says(schema_dsn: str, monkeypatch: pyte
     assert main(["--dsn", schema_dsn, "7f3a:17"]) == 0
     assert main([schema_dsn, "@failed"]) == 0
     assert main(["--dsn", schema_dsn, "7f3a", "--agent", "desk:main", "--pure", "clock"]) == 0
+    limits = ["--timeout", "2.5", "--memory", "512"]
+    assert main(["--dsn", schema_dsn, "--agent", "desk:main", *limits, "7f3a"]) == 0
     assert opened == [
         ("argument", None, None),
         ("argument", "7f3a:17", None),
         ("argument", "@failed", None),
         ("argument", "7f3a", Agent("desk:main", None, ("clock",))),
+        ("argument", "7f3a", Agent("desk:main", None, (), 2.5, 512 << 20)),
     ]
 
 
@@ -79,6 +90,8 @@ def test_the_app_opens_where_the_address_says(schema_dsn: str, monkeypatch: pyte
         ["--dsn", "mysql://db1/agents", "runs"],
         ["--dsn", NOWHERE, "init"],
         ["--dsn", NOWHERE, "demo", "--no-open"],
+        ["--agent"],
+        ["--dsn", NOWHERE, "--memory", "512", "7f3a"],
     ],
 )
 def test_wrong_usage_and_no_connection_are_one_line_and_status_2(capsys: Capture, words: list[str]) -> None:

@@ -123,7 +123,8 @@ REFUSED = [
     ("--agent desk", "an agent reads package.module:callable, not 'desk'"),
     ("--agent desk.py:main", "an agent is named by its module, not by a file: desk:main"),
     ("--agent desk:main --python /nowhere", "/nowhere is neither a Python interpreter nor"),
-    (f"--python {STEPWELL[0]}", "--python and --pure go with --agent"),
+    ("--agent desk:main --timeout 0", "a timeout is a number of seconds above 0"),
+    (f"--python {STEPWELL[0]}", "--python goes with --agent package.module:callable"),
 ]
 
 

@@ -125,6 +125,8 @@ exit status
   2  wrong usage, no connection, or the database refuses
   129, 143  the debugger's terminal has gone, or it was told to end
 """
+_VALUED = ("--dsn", "--agent", "--python", "--pure", "--timeout", "--memory")
+"""Flags before an address whose value is the next word."""
 _DATABASE = re.compile(r"(postgres|postgresql)(\+\w+)?://|\w+ *=")
 _ADDRESS = re.compile(r"@(failed|last)\b|[0-9a-fA-F][0-9a-fA-F-]*(:|\$|$)")
 
@@ -188,21 +190,23 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
 def expand(words: Sequence[str]) -> list[str]:
     """Put in what may be left out: `--dsn` before a conninfo or URI, `open` before an address or nothing.
 
-    Raises UsageError for a first word that is nothing of all that.
+    Flags of a command may stand before it as well. Raises UsageError for a first word that is nothing of all that.
     """
     names = {name for name, *_ in COMMANDS}
     options: list[str] = []
+    own: list[str] = []
     rest = list(words)
     while rest and (rest[0].startswith("-") or _DATABASE.match(rest[0])):
         word = rest.pop(0)
         if not word.startswith("-"):
             options += ["--dsn", word]
         elif word in ("-h", "--help", "--version"):
-            return list(words)
+            return [word]
         else:
-            options.append(word)
-            if word == "--dsn" and rest:
-                options.append(rest.pop(0))
+            given = options if word.partition("=")[0] == "--dsn" else own
+            given.append(word)
+            if word in _VALUED and rest:
+                given.append(rest.pop(0))
     if not rest or (rest[0] not in names and _ADDRESS.match(rest[0])):
         rest.insert(0, "open")
     elif rest[0] in names and len(rest) > 1 and re.match("postgres(ql)?://", rest[1]):
@@ -212,7 +216,7 @@ def expand(words: Sequence[str]) -> list[str]:
             f"{rest[0]!r} is neither a command ({', '.join(name for name, *_ in COMMANDS)}) nor an address"
             f" (7f3a:17, @failed); a database is named with --dsn"
         )
-    return options + rest
+    return [*options, rest[0], *own, *rest[1:]]
 
 
 def _command_of(words: Sequence[str]) -> str | None:

@@ -23,6 +23,10 @@ class Agent:
     """An interpreter or a virtual environment; None for this process's."""
     pure: tuple[str, ...] = ()
     """Tools that are executed again."""
+    timeout: float | None = None
+    """Seconds that a replay may take; None for the time that one has by default."""
+    memory: int | None = None
+    """Bytes of address space that it may have; None for no limit."""
 
 
 @dataclass(frozen=True, slots=True)

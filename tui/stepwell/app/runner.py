@@ -10,7 +10,7 @@ from stepwell.app.rerun import Agent
 from stepwell.core.steps import STATE_UPDATE
 from stepwell.core.whatif import WhatIf
 from stepwell.errors import UsageError
-from stepwell.rerun.child.process import AgentProcess
+from stepwell.rerun.child.process import NO_EDITS, TIMEOUT, AgentProcess, Edits
 from stepwell.store.connect import Target
 
 
@@ -23,8 +23,7 @@ class Runner:
         self._outdated = threading.Event()
 
     def _made(self) -> AgentProcess:
-        agent = self._agent
-        return AgentProcess(self._target, self._run_id, agent.name, python=agent.python, pure=agent.pure)
+        return process_of(self._target, self._run_id, self._agent)
 
     def start(self) -> None:
         """Have the agent's module imported meanwhile. Raises UsageError, DatabaseError."""
@@ -36,14 +35,7 @@ class Runner:
             self._outdated.clear()
             self._process.close()
             self._process = self._made()
-        if what_if is None:
-            report = self._process.replay(to)
-        elif what_if.step.type == STATE_UPDATE:
-            raise UsageError("a state is the agent's own doing: its code cannot be given another one")
-        else:
-            payload = what_if.step.payload
-            assert payload.output is not None  # an edit is always an output
-            report = self._process.replay(to, {what_if.number: (payload.output, payload.output_exact)})
+        report = self._process.replay(to, edits_of(what_if))
         return Reran(asked, report, self._process.milliseconds)
 
     def renew(self) -> None:
@@ -64,5 +56,29 @@ def told(message: Message) -> Message:
 
 
 def check(agent: Agent) -> None:
-    """Raises UsageError for what can be no agent, or no interpreter."""
-    AgentProcess(Target("", "argument", ""), "", agent.name, python=agent.python, pure=agent.pure)
+    """Raises UsageError for what can be no agent, no interpreter, or no limit."""
+    process_of(Target("", "argument", ""), "", agent)
+
+
+def process_of(target: Target, run_id: UUID | str, agent: Agent, seconds: float = TIMEOUT) -> AgentProcess:
+    """What replays a run through an agent, within `seconds` where the agent has no time of its own."""
+    return AgentProcess(
+        target,
+        run_id,
+        agent.name,
+        python=agent.python,
+        pure=agent.pure,
+        timeout=seconds if agent.timeout is None else agent.timeout,
+        memory=agent.memory,
+    )
+
+
+def edits_of(what_if: WhatIf | None) -> Edits:
+    """What a what-if has a step give. Raises UsageError where the agent's code cannot be given that."""
+    if what_if is None:
+        return NO_EDITS
+    if what_if.step.type == STATE_UPDATE:
+        raise UsageError("a state is the agent's own doing: its code cannot be given another one")
+    payload = what_if.step.payload
+    assert payload.output is not None  # an edit is always an output
+    return {what_if.number: (payload.output, payload.output_exact)}

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stepwell.app.present.text import clean_lines
+from stepwell.commands import agents
+from stepwell.commands.agents import add_agent, memory_of, refuse_without
 from stepwell.commands.leave import may_go_on, stayed, went
 from stepwell.commands.output import emit, line
 from stepwell.commands.session import address_of, opened, step_at, target_of
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 SAME, DIVERGED, REFUSED = 0, 1, 2
 LIVE_SECONDS = 86_400.0
 """How long an agent may go on for real, where nothing else is said."""
-FLAGS = ("python", "pure", "timeout", "memory", "output", "live", "yes")
+FLAGS = (*agents.FLAGS, "output", "live", "yes")
 JSON_HELP = """\
 with --agent and --json, one object:
   run_id, agent, to (a step's number or null), milliseconds
@@ -61,21 +63,7 @@ exit status with --agent
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is of use with `--agent` alone, and that."""
-    group = parser.add_argument_group("through the agent's own code")
-    group.add_argument(
-        "--agent",
-        metavar="NAME",
-        help="package.module:callable, found from the current folder: it gets the run as when it was recorded,"
-        " its models and tools answer from the recording",
-    )
-    group.add_argument(
-        "--python", metavar="PATH", help="an interpreter, or the folder of a virtual environment"
-    )
-    group.add_argument(
-        "--pure", metavar="TOOL", action="append", help="execute this tool again; can be given several times"
-    )
-    group.add_argument("--timeout", metavar="S", type=float, help="seconds that it may take, 30 by default")
-    group.add_argument("--memory", metavar="MB", type=int, help="address space that it may have")
+    group = add_agent(parser)
     group.add_argument("--output", action="store_true", help="print what the agent printed, too")
     group.add_argument(
         "--live",
@@ -95,9 +83,7 @@ def check(args: argparse.Namespace) -> None:
         if args.live and not args.yes and not sys.stdin.isatty():
             raise UsageError("--live asks first, and there is no terminal to ask on; --yes says yes")
         return
-    for name in FLAGS:
-        if (given := getattr(args, name)) is not None and given is not False:
-            raise UsageError(f"--{name} goes with --agent package.module:callable")
+    refuse_without(args, FLAGS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -110,7 +96,6 @@ def run(args: argparse.Namespace) -> int:
     if args.live and place is not None:
         raise UsageError("--live goes on from where the recording has no answer; it does not go with a step")
     head, to = _found(target, address.run, place)
-    memory = None if args.memory is None else args.memory << 20
 
     def process(timeout: float) -> AgentProcess:
         return AgentProcess(
@@ -120,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
             python=args.python,
             pure=args.pure or (),
             timeout=timeout if args.timeout is None else args.timeout,
-            memory=memory,
+            memory=memory_of(args),
         )
 
     with process(TIMEOUT) as replaying:
