@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
-from uuid import UUID
 
 import psycopg
 import pytest
@@ -18,61 +15,6 @@ from stepwell.rerun.child.process import AgentProcess
 from stepwell.store.connect import resolve
 from stepwell.store.watching import watch
 from tests.rerun.project import Project
-
-SCRIPT = """
-import sys
-from dataclasses import dataclass
-import stepwell
-
-@dataclass
-class Order:
-    number: int
-
-class LostError(Exception):
-    pass
-
-def find(order):
-    return Order(order.number + 1)
-
-def lose(order):
-    raise LostError(f"order {order.number}")
-
-def main(run):
-    found = run.tool(find, Order(1))
-    assert isinstance(found, Order)
-    try:
-        run.tool(lose, found)
-    except LostError as error:
-        run.state({"lost": str(error), "order": found})
-    raise LostError("in the end")
-
-if __name__ == "__main__":
-    recorder = stepwell.Recorder(sys.argv[1])
-    try:
-        with recorder.run("script") as run:
-            main(run)
-    except LostError:
-        print(run.run_id)
-    recorder.close()
-"""
-
-
-def test_what_a_script_recorded_is_found_in_its_module(schema_dsn: str, tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(SCRIPT)
-    said = subprocess.run(
-        [sys.executable, "script.py", schema_dsn], capture_output=True, text=True, cwd=tmp_path, check=True
-    ).stdout
-    project = Project(tmp_path, schema_dsn, UUID(said.strip()))
-    with project.process("script:main") as process:
-        report = process.replay()
-        assert (report.divergence, report.refused, report.served) == (None, None, 3)
-        project.write("script", SCRIPT.replace("Order(1)", "Order(2)"))
-        report = process.replay()
-        assert report.divergence is not None
-        found = report.divergence
-        assert (found.kind, found.step, found.path) == (Kind.INPUT, 1, "$.order.number")
-        assert (found.expected, found.actual) == (1, 2)
-
 
 TABLES = """
 import os, time

@@ -28,6 +28,7 @@ from stepwell.rerun.ending import at, compare, report_of, words
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.leaving import Live, leave_of, tail_of
 from stepwell.rerun.playback import Playback
+from stepwell.rerun.scripts import as_main, module_of
 from stepwell.rerun.stops import BeginAgain, Reached, Refused, Stop, quiet
 
 if TYPE_CHECKING:
@@ -74,10 +75,11 @@ def play(recorded: RecordedRun, agent: Agent, to: int | None = None, terms: Term
         )
     try:
         terms = terms or Terms()
-        report = _Play(recorded, to, terms).report(agent)
-        if report is None and terms.database is not None:
-            terms.database.writing = True
+        with as_main(module_of(agent), recorded):
             report = _Play(recorded, to, terms).report(agent)
+            if report is None and terms.database is not None:
+                terms.database.writing = True
+                report = _Play(recorded, to, terms).report(agent)
     finally:
         _ONE.release()
     assert report is not None

@@ -34,6 +34,11 @@ def _refer(target: Any) -> tuple[Reference, bool]:
 _known = lru_cache(maxsize=1024)(_refer)
 
 
+def forget() -> None:
+    """Work all references out anew, where classes go by other names from now on."""
+    _known.cache_clear()
+
+
 def _describe(target: Any) -> Reference:
     generic = getattr(target, "__dict__", {}).get("__pydantic_generic_metadata__")
     if generic and generic["args"]:

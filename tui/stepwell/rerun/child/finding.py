@@ -7,17 +7,14 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from stepwell.core.recorded import RecordedRun
 from stepwell.errors import UsageError
 from stepwell.rerun.places import Places, libraries
 
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-_MAIN = re.compile(r'"__main__[:.]([\w.]+)')
 
 
 def check_name(name: str) -> None:
@@ -72,22 +69,3 @@ def _raised(name: str, error: BaseException) -> str:
     where = f"{place.file}:{place.line}: " if place is not None else ""
     words = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
     return f"{where}importing {name} raised {words}"
-
-
-def stand_for_main(module: ModuleType, recorded: RecordedRun) -> None:
-    """Classes that were recorded from a script, which are its `__main__`'s, are found in its module."""
-    sys.modules["__main__"] = module
-    for path in {name for text in _texts(recorded) for name in _MAIN.findall(text)}:
-        found: Any = module
-        for part in path.split("."):
-            found = getattr(found, part, None)
-        if isinstance(found, type) and found.__module__ == module.__name__:
-            found.__module__ = "__main__"
-
-
-def _texts(recorded: RecordedRun) -> Iterable[str]:
-    for step in recorded.steps:
-        payload = step.payload
-        yield from (text for text in (payload.input_exact, payload.output_exact, payload.error) if text)
-    yield recorded.result_exact or ""
-    yield f'"{recorded.head.error or ""}'

@@ -19,7 +19,7 @@ from stepwell.core.recorded import RecordedRun
 from stepwell.core.restated import with_payload
 from stepwell.errors import EncodingError, StepwellError
 from stepwell.rerun import guards
-from stepwell.rerun.child.finding import find_agent, stand_for_main
+from stepwell.rerun.child.finding import find_agent
 from stepwell.rerun.child.line import Line, Message
 from stepwell.rerun.child.playing import play_and_end
 from stepwell.rerun.child.setup import WROTE, Setup
@@ -29,6 +29,7 @@ from stepwell.rerun.executing import Instead
 from stepwell.rerun.leaving import Live
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playing import Agent, Terms
+from stepwell.rerun.scripts import as_main
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,12 @@ def _serve(line: Line, agency: Agency, notes: dict[str, None]) -> None:
     faulthandler.dump_traceback_later(setup.timeout, exit=True, file=setup.trace)
     agent = find_agent(setup.agent)
     faulthandler.cancel_dump_traceback_later()
-    stand_for_main(sys.modules[setup.agent.partition(":")[0]], agency.recorded)
+    with as_main(sys.modules[setup.agent.partition(":")[0]], agency.recorded):
+        _replay_on_demand(line, agency, agent, notes)
+
+
+def _replay_on_demand(line: Line, agency: Agency, agent: Agent, notes: dict[str, None]) -> None:
+    """Until nobody asks any more, or a file of the agent's has changed."""
     sources = Sources(Places(libraries()).is_users)
     once = _once(notes)
     gc.collect()
