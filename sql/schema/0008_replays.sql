@@ -4,7 +4,7 @@
 ALTER TABLE agent_steps
     ADD COLUMN IF NOT EXISTS lane         INT,     -- which thread or task of the run took the step: a number each
     ADD COLUMN IF NOT EXISTS drawn        JSONB,   -- what uuid drew before it, since the last step of its lane
-    ADD COLUMN IF NOT EXISTS random_after JSONB,   -- what random stood at after its call, where the call drew from it
+    ADD COLUMN IF NOT EXISTS random_after JSONB,   -- what random stood at after its call; NULL: as noted last when it began
     ADD COLUMN IF NOT EXISTS form         TEXT;    -- how the call handed out its answer, and as what: stream openai:Stream
 
 ALTER TABLE agent_runs

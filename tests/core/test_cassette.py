@@ -235,6 +235,10 @@ def with_times(**times: object) -> bytes:
         (pack(run_of()).replace(b'"status": "ok"', b'"status": "odd"'), "status is 'odd': edited by hand?"),
         (pack(run_of()).replace(b'"tags"', b'"agents": [1], "tags"'), "agents is [1]: edited by hand?"),
         (pack(run_of(drawn=("00",))).replace(b'["00"]', b"[0]"), "drawn is [0]: edited by hand?"),
+        (
+            pack(run_of(drawn=("3 00",))).replace(b"3 00", b"3 zz"),
+            "drawn of the end is '3 zz': edited by hand?",
+        ),
         (with_times(order=[]), "IndexError: list index out of range: edited by hand?"),
         (with_times(order=["1", 1, 1]), "order is ['1', 1, 1]: edited by hand?"),
         (

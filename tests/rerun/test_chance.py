@@ -5,12 +5,14 @@ import random
 import threading
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from stepwell import Run
 from stepwell.core.recorded import RecordedRun
+from stepwell.errors import EncodingError
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.playing import Terms, play
 
@@ -89,6 +91,13 @@ def test_drawing_more_than_was_recorded_is_said(record: Record) -> None:
         return agent(run)
 
     assert play(record(agent), other).notes == ("uuid was drawn from more often than was recorded",)
+
+
+def test_what_a_hand_has_made_of_a_draw_is_told(record: Record) -> None:
+    recorded = record(beside)
+    step = replace(recorded.steps[0], drawn=("no such thing",))
+    with pytest.raises(EncodingError, match="drawn of step 1 is 'no such thing': edited by hand"):
+        play(replace(recorded, steps=(step,)), beside)
 
 
 def test_the_run_says_what_it_was_begun_with(record: Record) -> None:

@@ -17,6 +17,7 @@ The tables as of the steps are not in it.
 import gzip
 import re
 import zlib
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -93,7 +94,11 @@ def unpack(data: bytes, name: str) -> RecordedRun:
             f"{name}: version {made[MARK]!a} of recordings, and only {VERSION} is known; upgrade Stepwell"
         )
     try:
-        return _read(made)
+        run = _read(made)
+        deque(run.draws(), 0)  # raises where one is none
+        return run
+    except EncodingError as problem:
+        raise InvalidFileError(f"{name}: {problem}") from problem
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as problem:
         raise InvalidFileError(f"{name}: {type(problem).__name__}: {problem}: edited by hand?") from problem
 

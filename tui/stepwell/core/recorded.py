@@ -1,10 +1,12 @@
 """A whole recorded run, as a replay through the agent's own code needs it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
 from stepwell.core.steps import Payload, RunHead
+from stepwell.errors import EncodingError
 
 _TICK = timedelta(microseconds=1)
 
@@ -27,7 +29,7 @@ class RecordedStep:
     form: str | None = None
     """How the call handed out its answer, and as what: `stream openai:Stream`; None for the value as it is."""
     random_after: str | None = None
-    """What `random` stood at afterwards (`core.chance`), as JSON text; None where the call drew nothing."""
+    """What `random` stood at afterwards (`core.chance`), as JSON text; None for what was noted last when it began."""
     drawn: tuple[str, ...] = ()
     """What `uuid` drew since the step before of the same lane, in hexadecimal digits."""
     seed: int | None = None
@@ -86,3 +88,19 @@ class RecordedRun:
     @cached_property
     def by_number(self) -> dict[int, RecordedStep]:
         return {step.number: step for step in self.steps}
+
+    def draws(self) -> Iterator[tuple[int, bytes]]:
+        """What `uuid` drew, each with the lane that did, in order. Raises EncodingError where that is no such thing."""
+        for step in self.steps:
+            yield from ((step.lane or 0, _bytes(text, text, f"step {step.number}")) for text in step.drawn)
+        for text in self.drawn:
+            lane, _, given = text.rpartition(" ")
+            made = _bytes(given, text, "the end")
+            yield int(lane) if lane.isdecimal() else 0, made
+
+
+def _bytes(given: str, text: str, where: str) -> bytes:
+    try:
+        return bytes.fromhex(given)
+    except ValueError:
+        raise EncodingError(f"drawn of {where} is {text!a:.60}: edited by hand?") from None

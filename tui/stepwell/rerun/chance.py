@@ -22,15 +22,15 @@ class Chance:
     """Usable from any thread. Outside of `installed` nothing is changed."""
 
     def __init__(self, run: RecordedRun, lanes: Lanes) -> None:
-        """`lanes` numbers threads and tasks as the recorder did: in the order in which they first draw or ask."""
+        """`lanes` numbers threads and tasks as the recorder did: in the order in which they first draw or ask.
+
+        Raises EncodingError where what was drawn was edited by hand, and is no such thing any more.
+        """
         self._begin = None if run.random is None else from_json(parse(run.random))
         self._lanes = lanes
         self._drawn: dict[int, deque[bytes]] = defaultdict(deque)
-        for step in run.steps:
-            self._drawn[step.lane or 0].extend(map(bytes.fromhex, step.drawn))
-        for text in run.drawn:
-            lane, _, given = text.rpartition(" ")
-            self._drawn[int(lane or 0)].append(bytes.fromhex(given))
+        for lane, given in run.draws():
+            self._drawn[lane].append(given)
         self.missing = False
         """Whether more was drawn than was recorded."""
 
