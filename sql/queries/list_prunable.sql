@@ -1,10 +1,11 @@
 -- The runs that take_prunable.sql would take one after the other, oldest first; how many there are, and with how many
 -- steps.
 WITH RECURSIVE wanted AS MATERIALIZED (
-    SELECT run_id, name, status, steps - coalesce(forked_at_step - 1, 0) AS steps, started_at, heartbeat, finished_at
+    SELECT run_id, name, coalesce(status, CASE WHEN parent_run_id IS NULL THEN 'imported' ELSE 'branch' END) AS status,
+           steps - coalesce(forked_at_step - 1, 0) AS steps, started_at, heartbeat, finished_at
     FROM agent_runs AS r
     WHERE CASE WHEN %(seconds)s::float8 IS NULL THEN status IN ('ok', 'failed') AND keep = ''
-               WHEN status IN ('ok', 'failed') OR status IS NULL AND parent_run_id IS NOT NULL
+               WHEN status IN ('ok', 'failed') OR status IS NULL AND (parent_run_id IS NOT NULL OR source IS NOT NULL)
                THEN coalesce(finished_at, started_at) < now() - make_interval(secs => %(seconds)s)
                WHEN status = 'running'
                THEN greatest(started_at, heartbeat) < now() - make_interval(secs => %(seconds)s)
@@ -29,7 +30,7 @@ WITH RECURSIVE wanted AS MATERIALIZED (
     UNION
     SELECT parent_run_id FROM held JOIN agent_runs USING (run_id) WHERE parent_run_id IS NOT NULL
 )
-SELECT run_id, name, coalesce(status, 'branch'), coalesce(finished_at, heartbeat, started_at) AS seen,
+SELECT run_id, name, status, coalesce(finished_at, heartbeat, started_at) AS seen,
        count(*) OVER () AS runs, sum(steps) OVER () AS steps
 FROM wanted
 WHERE run_id NOT IN (SELECT run_id FROM held)

@@ -2,14 +2,15 @@
 -- or, where %(seconds)s is given, all that ended or died so long ago. Their rows are locked; one that somebody else has
 -- locked is left out, so nobody is waited for. What is alive is left out, and cannot come to life meanwhile: who takes a
 -- run up again needs its row. A run that has branches is left out until they are gone, since they have its steps; they
--- themselves have ended when they were begun, unless somebody goes on with them. list_prunable.sql lists the same runs.
+-- themselves have ended when they were begun, unless somebody goes on with them; so have runs from files, also those of
+-- which no file says how they ended. list_prunable.sql lists the same runs.
 WITH held AS MATERIALIZED (
     SELECT run_id, started_at, status, steps - coalesce(forked_at_step - 1, 0) AS steps, parent_run_id
     FROM agent_runs AS r
     WHERE (%(started)s::timestamptz IS NULL OR (started_at, run_id) > (%(started)s, %(run_id)s::uuid))
       AND NOT EXISTS (SELECT FROM agent_runs AS branch WHERE branch.parent_run_id = r.run_id)
       AND CASE WHEN %(seconds)s::float8 IS NULL THEN status IN ('ok', 'failed') AND keep = ''
-               WHEN status IN ('ok', 'failed') OR status IS NULL AND parent_run_id IS NOT NULL
+               WHEN status IN ('ok', 'failed') OR status IS NULL AND (parent_run_id IS NOT NULL OR source IS NOT NULL)
                THEN coalesce(finished_at, started_at) < now() - make_interval(secs => %(seconds)s)
                WHEN status = 'running'
                THEN greatest(started_at, heartbeat) < now() - make_interval(secs => %(seconds)s)

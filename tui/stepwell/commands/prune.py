@@ -29,9 +29,10 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 JSON_HELP = """\
 Without --older-than: the runs that Recorder(keep=...) found not worth keeping.
 With it: all runs that ended or died so long ago, whatever their mark. Never a
-run that is alive, nor one of which nobody knows how it ended, nor one that a
-branch which stays has its first steps from. At most 100 runs
-or 10,000 steps are deleted in one transaction; a longer run has one of its own.
+run that is alive, nor one that was written by hand (nobody knows whether it
+has ended), nor one that a branch which stays has its first steps from. At most
+100 runs or 10,000 steps are deleted in one transaction; a longer run has one of
+its own.
 
 Then the logs of watched tables: what was removed from a table before the oldest
 run that is left began. Steps that ask for more read "pruned" from then on.

@@ -18,6 +18,9 @@ from stepwell.store.queries import query
 _DIED = ("running", "died")
 """What a run is that has not ended, which nobody goes on with here."""
 
+_FROM_FILE = "recording"
+"""The source of a run of which nothing else says that nobody writes it here by hand."""
+
 
 def import_recorded(
     connection: psycopg.Connection,
@@ -57,7 +60,7 @@ def _run_row(run: RecordedRun, at: datetime) -> dict[str, object]:
         "finished_at": head.finished,
         "error": codec.dump({"type": storable(kind), "message": storable(message)}) if head.error else None,
         "loop": None if head.loop is None else codec.dump(asdict(head.loop)),
-        "source": _plain(head.source),
+        "source": _plain(head.source) or (None if status else _FROM_FILE),
         "seed": run.seed,
         "random": run.random,
         "drawn": codec.dump(list(run.drawn)) if run.drawn else None,

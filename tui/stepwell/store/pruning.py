@@ -38,7 +38,7 @@ class Prunable(NamedTuple):
     run_id: UUID
     name: str | None
     status: str
-    """`ok`, `failed`, `running` for one that died, or `branch` for one of which nothing else is known."""
+    """`ok`, `failed`, `running` for one that died, or `branch` or `imported` for one of which nothing else is known."""
     seen: datetime
     """When it ended, or was last heard of."""
 
