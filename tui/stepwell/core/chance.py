@@ -1,4 +1,4 @@
-"""The state of Python's `random`, as JSON."""
+"""The state of Python's `random`, and what `uuid` drew, as JSON."""
 
 import struct
 from base64 import b64decode, b64encode
@@ -38,3 +38,8 @@ def from_json(made: object) -> State | None:
         return VERSION, (*words, index), None if gauss is None else float.fromhex(gauss)
     except (ValueError, TypeError, OverflowError, struct.error):  # edited by hand
         return None
+
+
+def drawn_in(made: object) -> tuple[str, ...]:
+    """What `uuid` drew, as a JSON list has it; nothing where it is none."""
+    return tuple(map(str, made)) if isinstance(made, list) else ()

@@ -11,7 +11,6 @@ from typing import Any
 from uuid import UUID
 
 from stepwell.core import cassette
-from stepwell.core.explaining import explained
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Report
 from stepwell.core.steps import LLM_CALL, TOOL_CALL, RunHead
@@ -22,7 +21,8 @@ from stepwell.replay.cassettes import ENDING, PACKED, load, redacted, save
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.memory import record
 from stepwell.rerun.playing import Agent, Terms, play
-from stepwell.rerun.stops import Diverged, Refused, Stop
+from stepwell.rerun.replaying import stop_of
+from stepwell.rerun.stops import Refused
 
 ANEW: ContextVar[list[str] | None] = ContextVar("stepwell_record", default=None)
 """Set where recordings are to be made anew: what was recorded is added to it, in words."""
@@ -50,27 +50,12 @@ def replay_file(
         made = _record(place, load(place) if place.exists() else _nothing(place), agent, redact)
         anew.append(f"{place}: {_told(made)}")
         return Report(len(made.steps), len(made.steps) or None)
-    recorded = load(place)
-    report = play(recorded, agent, None, Terms(instead=Instead(pure, stand_ins or {}), connection=_no_tables))
-    if (stop := _stop(report, recorded, place.name)) is not None:
-        for note in report.notes:
-            stop.add_note(f"note: {note}")
+    terms = Terms(instead=Instead(pure, stand_ins or {}), connection=_no_tables)
+    report = play(load(place), agent, terms=terms)
+    advice = f"If that is meant, record {place.name} anew: pytest --stepwell-record"
+    if (stop := stop_of(report, advice)) is not None:
         raise stop
     return report
-
-
-def _stop(report: Report, recorded: RecordedRun, name: str) -> Stop | None:
-    """Why the agent has not done what was recorded, None where it has."""
-    if report.divergence is not None:
-        diverged = Diverged(report.divergence)
-        diverged.add_note(explained(report.divergence))
-        diverged.add_note(f"If that is meant, record {name} anew: pytest --stepwell-record")
-        return diverged
-    if report.refused is not None:
-        return Refused(report.refused)
-    if report.stopped is not None and recorded.complete and not any(step.in_doubt for step in recorded.steps):
-        return Refused(f"the agent does not come to its end: {report.stopped}")
-    return None
 
 
 def _no_tables() -> Any:

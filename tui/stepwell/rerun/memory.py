@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
+from stepwell.core.chance import drawn_in
 from stepwell.core.codec import parse
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.steps import RunHead, Stored
@@ -128,7 +129,7 @@ def _recorded(
         finished=moment(ended.finished_at),
         error=_error(ended.error),
     )
-    drawn = _texts(ended.drawn)
+    drawn = _drawn(ended.drawn)
     return RecordedRun(head, steps, ended.result, ended.result_exact, random, drawn, like.seed)
 
 
@@ -154,7 +155,7 @@ def _step(number: int, row: _Row, stored: Mapping[int, Stored]) -> RecordedStep:
         start.lane,
         None if finish is None else finish.form,
         None if finish is None else finish.random_after,
-        _texts(start.drawn),
+        _drawn(start.drawn),
         start.seed,
         None if finish is None else finish.tokens_in,
         None if finish is None else finish.tokens_out,
@@ -172,6 +173,5 @@ def _error(text: str | None) -> str | None:
     return ": ".join(str(made[key]) for key in ("type", "message") if made.get(key))
 
 
-def _texts(text: str | None) -> tuple[str, ...]:
-    made = None if text is None else parse(text)
-    return tuple(map(str, made)) if isinstance(made, list) else ()
+def _drawn(text: str | None) -> tuple[str, ...]:
+    return () if text is None else drawn_in(parse(text))

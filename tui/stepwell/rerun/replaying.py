@@ -45,14 +45,21 @@ def replay(
     report = play(
         recorded, agent, to, Terms(instead=Instead(pure, stand_ins or {}), database=Database(target))
     )
-    stop: Stop | None = None
+    if (stop := stop_of(report)) is not None:
+        raise stop
+    return report
+
+
+def stop_of(report: Report, *advice: str) -> Stop | None:
+    """What is raised for a report, None where the agent did what was recorded. `advice` is for a divergence."""
+    stop: Stop
     if report.divergence is not None:
         stop = Diverged(report.divergence)
-        stop.add_note(explained(report.divergence))
+        notes = [explained(report.divergence), *advice]
     elif report.refused is not None:
-        stop = Refused(report.refused)
-    if stop is None:
-        return report
-    for note in report.notes:
-        stop.add_note(f"note: {note}")
-    raise stop
+        stop, notes = Refused(report.refused), []
+    else:
+        return None
+    for note in (*notes, *(f"note: {note}" for note in report.notes)):
+        stop.add_note(note)
+    return stop

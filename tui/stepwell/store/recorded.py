@@ -5,6 +5,7 @@ from typing import Any
 
 import psycopg
 
+from stepwell.core.chance import drawn_in
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.steps import RunHead, Stored
 from stepwell.core.whole import payload, with_bases
@@ -23,7 +24,7 @@ def read_recorded(connection: psycopg.Connection, head: RunHead) -> RecordedRun:
     first = head.run_id.ancestors[-1].run_id if isinstance(head.run_id, BranchId) else head.run_id
     for row in rows(connection, "read_recorded_run", run_id=head.run_id, first=first):
         drawn, head = row.pop("drawn"), replace(head, started=row.pop("started_at"))
-        return RecordedRun(head, steps, **row, drawn=_texts(drawn))
+        return RecordedRun(head, steps, **row, drawn=drawn_in(drawn))
     return RecordedRun(head, steps)
 
 
@@ -55,7 +56,7 @@ def _step(row: dict[str, Any], stored: dict[int, Stored]) -> RecordedStep:
         row["lane"],
         row["form"],
         row["random_after"],
-        _texts(row["drawn"]),
+        drawn_in(row["drawn"]),
         row["seed"],
         row["tokens_in"],
         row["tokens_out"],
@@ -63,7 +64,3 @@ def _step(row: dict[str, Any], stored: dict[int, Stored]) -> RecordedStep:
         row["finished_before"],
         row["started_before"],
     )
-
-
-def _texts(given: object) -> tuple[str, ...]:
-    return tuple(map(str, given)) if isinstance(given, list) else ()
