@@ -8,9 +8,10 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
+import pytest
 from psycopg import sql
 
-from stepwell import Recorder, Run
+from stepwell import Recorder, Run, Summary
 from stepwell.core.branching import Answered, going_on
 from stepwell.core.world import Moment, World
 from stepwell.replay import Replayer
@@ -202,6 +203,22 @@ def test_a_recorder_goes_on_with_a_branch(stored: Stored) -> None:
     assert [step.number for step in steps] == list(range(1, 15))
     assert (steps[-1].finished_order, steps[-1].finished_before) == (14, 13)
     assert_reads_like_an_ordinary_run(stored.target, branch)
+
+
+def test_who_goes_on_with_a_branch_knows_what_it_has_from_its_run(stored: Stored) -> None:
+    """The laps of a loop, and that a step has raised."""
+    facts: list[Summary] = []
+    with closing(Recorder(stored.target.conninfo, keep=facts.append)) as recorder:
+        with recorder.run() as run:
+            with pytest.raises(ZeroDivisionError):
+                run.tool(lambda: 1 // 0)
+            for _ in range(2):
+                run.tool(search, "again")
+        tail = going_on(load(stored.target, str(run.run_id)), Answered({1, 2, 3}), None)
+        with recorder.resume(save(stored.target, run.run_id, tail)) as branch:
+            branch.tool(search, "again")
+    assert [summary.raised for summary in facts] == [1, 1]
+    assert [summary.loop and summary.loop.laps for summary in facts] == [None, 3]
 
 
 def test_the_list_of_runs_tells_where_a_branch_leaves(stored: Stored) -> None:

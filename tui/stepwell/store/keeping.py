@@ -9,12 +9,13 @@ from psycopg import Connection
 from psycopg.rows import dict_row
 
 from stepwell.core.steps import Loop
+from stepwell.store.branches import resolved, steps_query
 from stepwell.store.queries import query
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is recorded of a run, whoever recorded it."""
+    """What is recorded of a run, whoever recorded it; of a branch also what it has from the run that it leaves."""
 
     name: str | None
     steps: int
@@ -28,8 +29,9 @@ class Facts:
 
 def read_facts(connection: Connection[Any], run_id: UUID) -> Facts | None:
     """None where the run is no longer there. Raises what psycopg raises."""
+    statement = steps_query("read_facts", resolved(connection, run_id))
     with connection.cursor(row_factory=dict_row) as cursor:
-        row = cursor.execute(query("read_facts"), {"run_id": run_id}, prepare=False).fetchone()
+        row = cursor.execute(statement, {"run_id": run_id}, prepare=False).fetchone()
     if row is None:
         return None
     loop = row["loop"] and Loop(**{part: row["loop"][part] for part in Loop.__dataclass_fields__})

@@ -16,6 +16,7 @@ from psycopg.types.numeric import Int8
 from stepwell.core.liveness import lock_key
 from stepwell.errors import DatabaseError
 from stepwell.store.batch import WRITE_STEPS, Batch
+from stepwell.store.branches import resolved, steps_query
 from stepwell.store.columns import check_columns
 from stepwell.store.origins import columns_of, learn_origin
 from stepwell.store.pooled import SETTINGS, is_pooled, send_whole, transient
@@ -121,8 +122,12 @@ def resume_run(connection: Connection[Any], run_id: UUID) -> Resumed | None:
 
 
 def read_calls(connection: Connection[Any], run_id: UUID) -> list[tuple[str | None, int, str | None, int]]:
-    """Agent, number, name and hash of the last finished tool calls of a run, in the order in which they finished."""
-    return _execute(connection, "read_calls", {"run_id": run_id}).fetchall()
+    """Agent, number, name and hash of the last finished tool calls of a run, in the order in which they finished.
+
+    Of a branch also those that it has from the run that it leaves.
+    """
+    statement = steps_query("read_calls", resolved(connection, run_id))
+    return _send(connection, statement, {"run_id": run_id}).fetchall()
 
 
 def end_run(connection: Connection[Any], ended: Ended) -> bool:
@@ -183,13 +188,17 @@ def _key(connection: Connection[Any], run_id: UUID) -> Int8 | None:
 
 
 def _execute(connection: Connection[Any], name: str, row: dict[str, Any]) -> Cursor[Any]:
+    return _send(connection, query(name), row)
+
+
+def _send(connection: Connection[Any], statement: bytes, row: dict[str, Any]) -> Cursor[Any]:
     """One statement in one round trip, with the settings that the connection wants for each transaction."""
     settings = transient.get(connection)
     if not settings:
-        return connection.execute(query(name), row)
+        return connection.execute(statement, row)
     with connection.pipeline():
         connection.execute(query("set_transaction"), dict(zip(SETTINGS, settings, strict=True)))
-        return connection.execute(query(name), row)
+        return connection.execute(statement, row)
 
 
 def _columns(
