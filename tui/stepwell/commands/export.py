@@ -1,6 +1,7 @@
 """`stepwell export RUN FILE`: a run as a file; with `--pytest`, and a test that replays it."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -13,11 +14,17 @@ from stepwell.core.recorded import RecordedRun
 from stepwell.core.testing import agent_at, name_of_test, source
 from stepwell.errors import UsageError
 from stepwell.replay.cassettes import ENDING, PACKED, redacted, save
-from stepwell.replay.recorded import load
+from stepwell.replay.recorded import load, saw_tables
+from stepwell.rerun.child.finding import is_there
+from stepwell.store.connect import Target
 
 LARGE = 4_000_000
 """Bytes from which on a recording beside a test is compressed."""
 STDOUT = "-"
+NO_TABLES = (
+    "its agent was given a connection, and a file holds no tables: a replay of it ends where it uses run.connection;"
+    " wrap such reads in run.tool"
+)
 HOLDS = "it holds prompts and tool outputs as recorded; redacted parts stay redacted"
 JSON_HELP = """\
 The file is JSON, a step a block of lines: the whole run but for the tables as
@@ -72,7 +79,8 @@ def _write_recording(args: argparse.Namespace, prefix: str) -> int:
     path = Path(args.file)
     if not to_stdout:
         _see_that_it_may_be_written(path, force=args.force)
-    recorded = load(target_of(args), prefix)
+    target = target_of(args)
+    recorded = load(target, prefix)
     data = cassette.pack(recorded, compressed=not to_stdout and path.suffix == PACKED)
     if to_stdout:
         sys.stdout.flush()
@@ -80,6 +88,7 @@ def _write_recording(args: argparse.Namespace, prefix: str) -> int:
     else:
         save(path, data)
     _say(args, recorded, args.file, None, len(data))
+    _say_what_is_missing(target, recorded)
     return 0
 
 
@@ -93,15 +102,23 @@ def _write_test(args: argparse.Namespace, prefix: str) -> int:
     beside = [test.with_name(f"{test.stem}{ENDING}.json{packed}") for packed in ("", PACKED)]
     for path in (test, *beside):
         _see_that_it_may_be_written(path, force=args.force)
-    recorded = load(target_of(args), prefix)
+    target = target_of(args)
+    recorded = load(target, prefix)
     data = cassette.pack(recorded)
     if is_large := len(data) > LARGE:
         data = cassette.pack(recorded, compressed=True)
     recording = beside[is_large]
     hidden = [each for each in redacted(recorded) if each]
     save(recording, data)
-    save(test, source(recorded.head, agent, name, recording.name, hidden).encode())
+    near = is_there(agent.module, [os.getcwd()])
+    save(test, source(recorded.head, agent, name, recording.name, hidden, hint=near).encode())
     _say(args, recorded, str(recording), str(test), len(data))
+    _say_what_is_missing(target, recorded)
+    if not near and not is_there(agent.module):
+        note(
+            f"no module {agent.module} in {os.getcwd()} or where {sys.executable} looks:"
+            " the test fails until pytest finds it"
+        )
     return 0
 
 
@@ -112,6 +129,11 @@ def _see_that_it_may_be_written(path: Path, *, force: bool) -> None:
         raise UsageError(f"{path.parent}: no such directory; make it first")
     if path.exists() and not force:
         raise UsageError(f"{path} is there already; --force writes over it")
+
+
+def _say_what_is_missing(target: Target, run: RecordedRun) -> None:
+    if saw_tables(target, run):
+        note(NO_TABLES)
 
 
 def _say(args: argparse.Namespace, run: RecordedRun, recording: str, test: str | None, length: int) -> None:

@@ -10,6 +10,8 @@ from stepwell.errors import UsageError
 
 _LONGEST = 100
 """Characters that one line quotes of a run's own words."""
+_HINT = "  # not found? run it in the folder of the agent: python -m pytest"
+"""Shown by pytest with the line that it is on."""
 
 
 class AgentPlace(NamedTuple):
@@ -42,18 +44,31 @@ def name_of_test(text: str) -> str:
     return name
 
 
-def source(head: RunHead, agent: AgentPlace, name: str, recording: str, redact: Sequence[str] = ()) -> str:
-    """A module with one test of that name. `recording` is the file beside it, `redact` the names to leave out."""
+def source(
+    head: RunHead,
+    agent: AgentPlace,
+    name: str,
+    recording: str,
+    redact: Sequence[str] = (),
+    *,
+    hint: bool = False,
+) -> str:
+    """A module with one test of that name. `recording` is the file beside it, `redact` the names to leave out.
+
+    With `hint`, the line that fails where pytest does not find the agent says what to do.
+    """
     taken = agent.root in (name, "stepwell", "Path", "RECORDING") or agent.root.lower().startswith("test")
     own = "agent" if taken else agent.root
-    imported = f"from {agent.module} import {agent.root}{f' as {own}' if taken else ''}"
+    imported = (
+        f"from {agent.module} import {agent.root}{f' as {own}' if taken else ''}{_HINT if hint else ''}"
+    )
     called = own + agent.name.removeprefix(agent.root)
     more = f", redact=[{', '.join(map(_literal, redact))}]" if redact else ""
     return f'''\
 """{_about(head)}
 
-The test passes as long as the agent does what it did then, and shows the first thing that it does otherwise. If that
-is meant, record it anew, with calls that are made for real: pytest --stepwell-record
+The test passes as long as the agent does what the recording beside it says, and shows the first thing that it does
+otherwise. If that is meant, record it anew, with calls that are made for real: pytest --stepwell-record
 """
 
 from pathlib import Path
@@ -83,9 +98,10 @@ def _about(head: RunHead) -> str:
         if head.started is None
         else f" of {head.started.astimezone().strftime('%Y-%m-%d %H:%M %Z').strip()}"
     )
-    ends = {"ok": "ended well", "failed": "failed", "died": "died", "running": "had not ended"}
-    end = ends.get(head.status, "was recorded")
-    lines = [f"{name} {head.run_id.hex[:8]}{when}, replayed: it {end} after {head.steps} steps."]
+    ends = {"ok": "ended well after", "failed": "failed after", "died": "died after"}
+    end = ends.get(head.status, "has")
+    steps = f"{head.steps} step{'' if head.steps == 1 else 's'}"
+    lines = [f"Made of {name} {head.run_id.hex[:8]}{when}, which {end} {steps}."]
     if head.error:
         lines += ["", f"    {_quoted(head.error)}"]
     return "\n".join(lines)

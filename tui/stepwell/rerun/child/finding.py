@@ -7,6 +7,8 @@ import importlib
 import os
 import re
 import sys
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,6 +45,18 @@ def find_agent(name: str) -> Any:
     if not callable(found):
         raise UsageError(f"{name} is a {type(found).__name__}, which cannot be called")
     return found
+
+
+def is_there(module: str, folders: list[str] | None = None) -> bool:
+    """Whether a module is in these folders, or where this Python looks. Imports nothing."""
+    root, *inner = module.split(".")
+    try:
+        spec = find_spec(root) if folders is None else PathFinder.find_spec(root, folders)
+    except ValueError:  # such as of `__main__`
+        return False
+    for part in inner:
+        spec = spec and PathFinder.find_spec(part, spec.submodule_search_locations or [])
+    return spec is not None
 
 
 def _import(name: str) -> ModuleType:
