@@ -110,6 +110,8 @@ def test_one_that_dies_is_status_2_and_says_of_what(project: Project, capsys: Ca
         (["agent:main", "--timeout", "0"], "a timeout is a number of seconds above 0"),
         (["agent:main", "--timeout", "nan"], "a timeout is a number of seconds above 0"),
         (["agent:main", "--memory", "-1"], "memory is a number of bytes above 0"),
+        (["agent:main", "--memory", "10"], "memory: 10 MB are too few: the process has "),
+        (["agent:main", "--to", "-1"], "no step: '-1'"),
         (["agent:main", "--python", "/nowhere"], "neither a Python interpreter"),
     ],
 )

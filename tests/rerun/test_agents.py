@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from stepwell import Diverged, Recorder, Run, UsageError, replay
+from stepwell import Diverged, NotFoundError, Recorder, Run, UsageError, replay
 from stepwell.core.divergence import Kind
 from stepwell.core.recorded import RecordedRun
 from stepwell.replay.recorded import load
@@ -113,3 +113,6 @@ def test_what_is_raised_has_both_sides_and_the_notes(schema_dsn: str) -> None:
     sides, note = caught.value.__notes__
     assert "KeyError: 'b'" in sides
     assert note.startswith("note: the agent ended with KeyError: 'b' at ")
+    for number in (-1, 2):
+        with pytest.raises(NotFoundError, match=f"no step {number}; it has 1"):
+            replay(run.run_id, agent, number, dsn=schema_dsn)

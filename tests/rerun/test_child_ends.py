@@ -143,8 +143,10 @@ def test_an_interpreter_without_stepwell_is_told(
     with project.process(python=tmp_path / "bare") as process, pytest.raises(UsageError) as raised:
         process.replay()
     python = tmp_path / "bare/bin/python"
+    checkout = Path(__file__).parents[2]
     assert (
-        str(raised.value) == f"{python} has no Stepwell; install it there: {python} -m pip install stepwell"
+        str(raised.value)
+        == f"{python} has no Stepwell; install this one there: {python} -m pip install {checkout}"
     )
 
 

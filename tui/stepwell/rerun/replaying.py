@@ -8,6 +8,7 @@ from uuid import UUID
 
 from stepwell.core.explaining import explained
 from stepwell.core.rerun import Report
+from stepwell.errors import NotFoundError
 from stepwell.replay.recorded import load
 from stepwell.rerun.database import Database
 from stepwell.rerun.executing import Instead
@@ -32,8 +33,9 @@ def replay(
     `step()`, or a class or function that makes one, is fed with the answers instead: see `stepwell.rerun.push`.
     `run_id` may be the beginning of an id, `@failed` or `@last`, `dsn` as for a Recorder. Tools named in `pure` are
     executed again and compared, those in `stand_ins` replaced. Raises Refused where the recording has no answer that
-    can be handed out, NotFoundError and UsageError where there is no such run, UsageError while another thread of
-    this process replays. What ends the agent is compared with what ended it then, a Ctrl-C of now goes through.
+    can be handed out, NotFoundError and UsageError where there is no such run or step, UsageError while another
+    thread of this process replays. What ends the agent is compared with what ended it then, a Ctrl-C of now goes
+    through.
 
     `run.connection` is the database as of where the agent is: of psycopg, to be awaited where a loop runs, unless
     `run.named` was given one that is not; watched tables are meant by their names without a schema. It is read-only;
@@ -42,6 +44,8 @@ def replay(
     """
     target = resolve(dsn)
     recorded = load(target, str(run_id))
+    if to is not None and to not in recorded.by_number:
+        raise NotFoundError(f"{str(recorded.head.run_id)[:8]}: no step {to!r}; it has {len(recorded.steps)}")
     report = play(
         recorded, agent, to, Terms(instead=Instead(pure, stand_ins or {}), database=Database(target))
     )

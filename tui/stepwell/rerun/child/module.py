@@ -21,7 +21,7 @@ from stepwell.errors import EncodingError, StepwellError
 from stepwell.rerun import guards
 from stepwell.rerun.child.finding import find_agent
 from stepwell.rerun.child.line import Line, Message
-from stepwell.rerun.child.playing import play_and_end
+from stepwell.rerun.child.playing import play_and_end, refuse_too_little
 from stepwell.rerun.child.setup import WROTE, Setup
 from stepwell.rerun.child.sources import Sources
 from stepwell.rerun.database import Database
@@ -78,6 +78,7 @@ def _serve(line: Line, agency: Agency, notes: dict[str, None]) -> None:
     faulthandler.dump_traceback_later(setup.timeout, exit=True, file=setup.trace)
     agent = find_agent(setup.agent)
     faulthandler.cancel_dump_traceback_later()
+    refuse_too_little(setup.memory)
     with as_main(sys.modules[setup.agent.partition(":")[0]], agency.recorded):
         _replay_on_demand(line, agency, agent, notes)
 

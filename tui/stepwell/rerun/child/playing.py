@@ -16,7 +16,7 @@ from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.rerun import Place, Report, report_to_json
 from stepwell.core.shown import shown
 from stepwell.core.world import MISSING
-from stepwell.errors import EncodingError
+from stepwell.errors import EncodingError, UsageError
 from stepwell.rerun.child.setup import WROTE, Setup
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playing import Agent, Terms, play
@@ -46,6 +46,17 @@ def play_and_end(
             stream.flush()
     _say(setup, report)
     os._exit(WROTE if terms.database is not None and terms.database.writing else 0)
+
+
+def refuse_too_little(memory: int | None) -> None:
+    """Raises UsageError for an address space that this process has already, before its agent does anything."""
+    with contextlib.suppress(OSError), open("/proc/self/statm") as file:
+        has = int(file.read().split()[0]) * resource.getpagesize()
+        if memory is not None and memory <= has:
+            raise UsageError(
+                f"memory: {memory >> 20} MB are too few: the process has {has >> 20} MB of address space"
+                " before the agent does anything"
+            )
 
 
 class Progress:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import shlex
 import signal
 import socket
 import subprocess
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from stepwell.core.codec import decode, parse
 from stepwell.core.rerun import Place, Report, report_from_json
@@ -128,10 +131,13 @@ class Child:
         said = self.output.take().strip().splitlines()
         last = said[-1] if said else f"exit status {self._process.returncode}"
         if f"No module named {MODULE}" in last or "No module named stepwell." in last:
-            return f"{self._python} has a Stepwell that is too old to replay; bring it up to date there"
+            return f"{self._python} has a Stepwell that is too old to replay; {self._remedy()}"
         if "No module named" in last and "stepwell" in last:
-            return f"{self._python} has no Stepwell; install it there: {self._python} -m pip install stepwell"
+            return f"{self._python} has no Stepwell; {self._remedy()}"
         return f"{self._python} cannot replay: {last}"
+
+    def _remedy(self) -> str:
+        return f"install this one there: {shlex.quote(self._python)} -m pip install {shlex.quote(_origin())}"
 
     def close(self) -> None:
         """End it, and all that it has started."""
@@ -154,3 +160,21 @@ class Child:
 
 def _content(file: int) -> bytes:
     return os.pread(file, os.fstat(file).st_size, 0)
+
+
+def _origin() -> str:
+    """Where the Stepwell that runs here was installed from, as pip takes it."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        found = distribution("stepwell")
+    except PackageNotFoundError:  # it is used as it stands in its checkout
+        return str(Path(__file__).parents[4])
+    text = found.read_text("direct_url.json")
+    if text is None:  # it came from an index
+        return f"stepwell=={found.version}"
+    made = json.loads(text)
+    if "vcs_info" in made:
+        return f"{made['vcs_info']['vcs']}+{made['url']}@{made['vcs_info']['commit_id']}"
+    url = urlsplit(made["url"])
+    return unquote(url.path) if url.scheme == "file" else str(made["url"])
