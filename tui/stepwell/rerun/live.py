@@ -136,13 +136,13 @@ class LiveBook:
         target = self._live.target
         with closing(connect(target)) as connection:
             branch = fork(connection, dialogue.run.head.run_id, tail, self._live.name)
+        self._on_left(branch)  # at once: it is there now, whatever becomes of this process
         self._on_leave()
         self._recorder = Recorder(target.conninfo)
         trail = self._recorder.resume(branch).book
         assert isinstance(trail, Trail)
         trail.lanes = _Lanes(dialogue)
         self._trail = trail
-        self._on_left(branch)
         return True
 
 
