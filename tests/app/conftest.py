@@ -50,6 +50,13 @@ def desk_dsn(server: str, schema_template: str) -> Iterator[str]:
 
 
 @pytest.fixture
+def desk_run(schema_dsn: str) -> str:
+    """Conninfo of a database of its own that holds the refund desk's run."""
+    desk.record(schema_dsn)
+    return schema_dsn
+
+
+@pytest.fixture
 def desk_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with the agent as it was recorded."""
     desk.write(tmp_path)

@@ -12,7 +12,6 @@ from stepwell.app.screens.debugger import DebuggerScreen
 from stepwell.app.screens.divergence import DivergenceScreen
 from stepwell.app.widgets.json_editor import JsonEditor
 from stepwell.store.connect import resolve
-from tests.app import desk
 from tests.app.desk import DESK, NAME
 from tests.app.recorded import BARE, DIED, LOOPING
 from tests.app.stepping import Debugging, debug
@@ -194,13 +193,6 @@ def test_another_step_is_edited_when_the_first_is_undone_or_saved(desk_dsn: str)
         assert "what it gave came after this moment" in debugger.status
 
     debug(desk_dsn, DESK, act, step=SEARCH)
-
-
-@pytest.fixture
-def desk_run(schema_dsn: str) -> str:
-    """Conninfo of a database of its own that holds the refund desk's run."""
-    desk.record(schema_dsn)
-    return schema_dsn
 
 
 async def saved(debugger: Debugging) -> None:

@@ -104,15 +104,15 @@ class StepwellApp(App[int], inherit_bindings=False):
         address = parse_address(f"{run.run_id}" if step is None else f"{run.run_id}:{step}")
         self.push_screen(self.debugger(Start(run, address)), self._back)
 
-    def open_address(self, text: str) -> None:
-        """Open what an address names; what is wrong with it is said on the screen that asked."""
-        self.run_worker(lambda: self._locate(text), thread=True, exclusive=True, group="address")
+    def open_address(self, text: str, words: str = "") -> None:
+        """Open what an address names; what is wrong with it is said on the screen that asked, `words` where it is."""
+        self.run_worker(lambda: self._locate(text, words), thread=True, exclusive=True, group="address")
 
-    def _locate(self, text: str) -> None:
+    def _locate(self, text: str, words: str) -> None:
         runs = Runs(self.target)
         try:
             address = parse_address(text)
-            self.post_message(Located(Start(runs.find(address.run), address)))
+            self.post_message(Located(Start(runs.find(address.run), address, words=words)))
         except StepwellError as problem:
             self.screen.post_message(Failed(str(problem), "address"))
         finally:
@@ -136,7 +136,7 @@ class StepwellApp(App[int], inherit_bindings=False):
 
     @on(OpenAddress)
     def _open_address(self, message: OpenAddress) -> None:
-        self.open_address(message.text)
+        self.open_address(message.text, message.words)
 
     def _back(self, problem: str | None) -> None:
         """Back on the screen below; why a run could not be opened is said there."""

@@ -14,7 +14,13 @@ from stepwell.core.moves import Move
 from stepwell.core.timeline import Timeline
 from stepwell.errors import UsageError
 
-_LEAVE = {"runs": "close('run')", "help": "help('Commands')", "quit": "close('app')", "save": "save"}
+_LEAVE = {
+    "runs": "close('run')",
+    "help": "help('Commands')",
+    "quit": "close('app')",
+    "save": "save",
+    "live": "live",
+}
 
 
 def run_command(view: View, text: str) -> Move | View | OpenAddress | str:

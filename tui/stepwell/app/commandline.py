@@ -26,7 +26,8 @@ COMMANDS = {
     "fold": "every loop and every parent",
     "unfold": "all of them",
     "save": "the what-if as a branch, a run of its own",
-    "parent": "of a branch: the run that it leaves, where it does",
+    "live": "the agent goes on for real; it asks first",
+    "parent": "the run that this branch leaves, and where",
     "runs": "back to the list of runs",
     "help": "all keys",
     "quit": "leave Stepwell",
@@ -81,7 +82,7 @@ class Toggle:
 class Leave:
     """This screen, for another one or for good."""
 
-    to: Literal["save", "parent", "runs", "help", "quit"]
+    to: Literal["save", "live", "parent", "runs", "help", "quit"]
 
 
 Command = Goto | Break | Delete | Look | FoldAll | Toggle | Leave
@@ -123,6 +124,6 @@ def _command(name: str, argument: str) -> Command:
             return FoldAll(name == "fold")
         case "follow" | "diff" | "raw" | "whole":
             return Toggle(name)
-        case "save" | "parent" | "runs" | "help" | "quit":
+        case "save" | "live" | "parent" | "runs" | "help" | "quit":
             return Leave(name)
     raise AssertionError(name)

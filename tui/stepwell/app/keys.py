@@ -209,6 +209,13 @@ DIVERGENCE: list[Binding] = [
     key("q,D,escape,ctrl+c", "close", "sides-close", "back", "to the run"),
 ]
 
+LIVE: list[Binding] = [
+    key("y", "go_on", "live-go-on", "go on for real", "once it is said which calls that will be"),
+    key("ctrl+c", "stop", "live-stop", "end it", "what it has done by then stays in the branch"),
+    key("q,escape", "close", "live-close", "back", "to the run; not while it goes on"),
+]
+"""Before an agent goes on for real, and while it does."""
+
 JSON_EDITOR: list[Binding] = [
     key("escape,ctrl+d", "done", "json-done", "done", "see what would be otherwise"),
     key("ctrl+o", "outside", "json-outside", "in $EDITOR", "what is typed so far, and back"),

@@ -184,11 +184,12 @@ class Failed(Message):
 
 
 class OpenAddress(Message):
-    """Open what an address names, in this run or another."""
+    """Open what an address names, in this run or another, and say there why that was done, if there is more to say."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, words: str = "") -> None:
         super().__init__()
         self.text = text
+        self.words = words
 
 
 class Answered(Message):

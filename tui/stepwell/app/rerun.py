@@ -99,6 +99,11 @@ class Rerun:
         return f"agent to {to}: {self.milliseconds:.0f} ms, the same{early}"
 
     @property
+    def asks_anew(self) -> bool:
+        """Whether it could go on for real from where it got."""
+        return self.report is not None and self.report.leave is not None
+
+    @property
     def is_well(self) -> bool:
         return not self.error and (self.report is None or self.report.same)
 

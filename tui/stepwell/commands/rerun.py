@@ -8,10 +8,11 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stepwell.app.present.leaving import stayed
 from stepwell.app.present.text import clean_lines
 from stepwell.commands import agents
 from stepwell.commands.agents import add_agent, memory_of, refuse_without
-from stepwell.commands.leave import may_go_on, stayed, went
+from stepwell.commands.leave import may_go_on, went
 from stepwell.commands.output import emit, line
 from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.core.address import parse_target
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from stepwell.store.connect import Target
 
 SAME, DIVERGED, REFUSED = 0, 1, 2
-LIVE_SECONDS = 86_400.0
-"""How long an agent may go on for real, where nothing else is said."""
 FLAGS = (*agents.FLAGS, "output", "live", "yes")
 JSON_HELP = """\
 with --agent and --json, one object:
@@ -88,7 +87,7 @@ def check(args: argparse.Namespace) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay, and say what came of it. Raises NotFoundError for no such run or step, UsageError, DatabaseError."""
-    from stepwell.rerun.child.process import TIMEOUT, AgentProcess
+    from stepwell.rerun.child.process import LIVE_SECONDS, TIMEOUT, AgentProcess
 
     target = target_of(args)
     address = address_of(args.run)

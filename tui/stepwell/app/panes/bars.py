@@ -242,6 +242,7 @@ def keys_of(view: View) -> Sequence[tuple[str, str]]:
     if view.editing:
         return EDITING
     own = [("D", "divergence")] if view.agent is not None and view.agent.diverged is not None else []
+    own += [(":live", "go on for real")] if view.agent is not None and view.agent.asks_anew else []
     own += [("W", "save"), ("u", "undo")] if view.what_if is not None else []
     leading = {key for key, shown in (("d", shows_diff(view)), ("z", view.zoomed)) if shown}
     back = [(key, "back") for key, _ in KEYS if key in leading]

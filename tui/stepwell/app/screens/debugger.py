@@ -25,8 +25,9 @@ from stepwell.app.panes.signs import SIGNS
 from stepwell.app.pending import Answer, Pending
 from stepwell.app.screens.breakpoints import BreakpointsScreen
 from stepwell.app.screens.help import HelpScreen
+from stepwell.app.screens.leaving import LeavingScreen
 from stepwell.app.screens.replaying import Start
-from stepwell.app.screens.supposing import LEAVING, UNSAVED, SupposingScreen
+from stepwell.app.screens.supposing import LEAVING, UNSAVED
 from stepwell.app.widgets.prompt import Prompt
 from stepwell.core import moves
 from stepwell.core.breakpoints import Breakpoint
@@ -36,7 +37,7 @@ from stepwell.store.connect import Target
 __all__ = ["DebuggerScreen", "Start"]
 
 
-class DebuggerScreen(SupposingScreen):
+class DebuggerScreen(LeavingScreen):
     """One run under the keyboard."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.DEBUGGER]

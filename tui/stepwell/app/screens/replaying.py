@@ -47,6 +47,8 @@ class Start:
     """Whose code is run to each step that one comes to."""
     runner: "Runner | None" = None
     """What runs it, where that is not to be made."""
+    words: str = ""
+    """What is said when it is open."""
 
 
 class ReplayingScreen(Screen[str | None]):
@@ -187,7 +189,7 @@ class ReplayingScreen(Screen[str | None]):
         timeline = build(
             message.run, message.steps, breakpoints=recalled.breakpoints, bookmarks=recalled.bookmarks
         )
-        words = recalled.words or (message.caution if self.start.first else "")
+        words = self.start.words or recalled.words or (message.caution if self.start.first else "")
         rerun = None if self.start.agent is None else Rerun()
         self.view = View(timeline, short_id(message.run.run_id), message.where, message=words, agent=rerun)
         address = self.start.address

@@ -30,6 +30,8 @@ Edits = Mapping[int, tuple[str, str | None]]
 NO_EDITS: Edits = MappingProxyType({})
 TIMEOUT = 30.0
 """Seconds that a replay may take, where nothing else is said."""
+LIVE_SECONDS = 86_400.0
+"""How long an agent may go on for real, where nothing else is said."""
 GRACE = 2.0
 """Seconds beyond that in which the process is to have ended itself."""
 
