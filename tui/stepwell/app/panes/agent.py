@@ -15,7 +15,7 @@ from stepwell.app.present import (
     raw,
     rows,
     size,
-    wrap_line,
+    wrap,
 )
 from stepwell.app.rerun import Rerun, place_words, shortened
 from stepwell.app.view import View
@@ -71,4 +71,4 @@ def _about(rerun: Rerun, width: int) -> Iterator[Row]:
 
 
 def _wrapped(text: str, width: int, role: Role) -> Iterator[Row]:
-    yield from wrap_line((Span(clean(shortened(text)), role),), width)
+    yield from ((Span(piece, role),) for piece in wrap(clean(shortened(text)), width))

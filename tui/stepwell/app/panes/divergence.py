@@ -14,6 +14,7 @@ from stepwell.app.present import (
     Row,
     Rows,
     Span,
+    cells,
     clean,
     clean_line,
     conversation,
@@ -23,7 +24,6 @@ from stepwell.app.present import (
     line_cells,
     plain_text,
     wrap,
-    wrap_line,
 )  # fmt: skip
 from stepwell.app.present.conversation import is_json
 from stepwell.app.rerun import at_step, shortened
@@ -47,8 +47,8 @@ LONG_LINE = 4_000
 """Characters of one line that are shown."""
 RECORDED, NOW = "-", "+"
 KEYS = (
-    ("n/p", "difference"), ("z", "other layout"), ("Enter", "to its step"), ("Space", "page"), ("?", "keys"),
-    ("q", "back"),
+    ("n/p", "difference"), ("z", "other layout"), ("Enter", "to its step"), ("q", "back"), ("?", "keys"),
+    ("Space", "page"),
 )  # fmt: skip
 
 
@@ -202,7 +202,23 @@ def _rows(pair: Pair, side: str, width: int) -> list[Line]:
     else:
         role = Role.REMOVED if side == RECORDED else Role.ADDED
         mark, spans = Span(f"{side} ", role), _told_apart(text, other, role)
-    return [(mark, *piece) for piece in wrap_line(spans, max(1, width - 2))]
+    return [(mark, *piece) for piece in _in_words(spans, max(1, width - 2))]
+
+
+def _in_words(line: Line, width: int) -> Iterator[Line]:
+    """A line in pieces of at most `width` cells, broken after a space where there is one."""
+    at = 0
+    for piece in wrap("".join(span.text for span in line), width):
+        yield tuple(_part(line, at, at + len(piece) - (cells(piece) > width)))
+        at += len(piece)
+
+
+def _part(line: Line, start: int, end: int) -> Iterator[Span]:
+    at = 0
+    for text, role in line:
+        if part := text[max(0, start - at) : max(0, end - at)]:
+            yield Span(part, role)
+        at += len(text)
 
 
 def _told_apart(text: str, other: str | None, role: Role) -> Line:
