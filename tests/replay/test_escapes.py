@@ -15,6 +15,7 @@ from stepwell.errors import DatabaseError, StatementError
 from stepwell.replay import Replayer
 from stepwell.store.connect import resolve
 from stepwell.store.queries import sql_folder
+from tests import vacuum
 from tests.conftest import create_database, drop_database
 from tests.replay.escapes import CAUGHT_BY_SERVER, LEFT_TO_ROLE, REFUSED, SCHEMA, lines
 from tests.replay.rows import RUN, add_step
@@ -58,9 +59,7 @@ def shop(server: str, schema_template: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def admin(shop: str) -> Iterator[psycopg.Connection]:
     """A superuser beside, in a shop whose tables belong to OWNER, and which READER may look at."""
-    with psycopg.connect(shop, autocommit=True) as connection:
-        connection.execute("ALTER SYSTEM SET autovacuum = off")  # it takes numbers of transactions
-        connection.execute("SELECT pg_reload_conf()")
+    with vacuum.held_off(shop), psycopg.connect(shop, autocommit=True) as connection:
         connection.execute((sql_folder() / "roles.sql").read_bytes())
         for role in (READER, OWNER):
             connection.execute(f"DROP ROLE IF EXISTS {role}")
@@ -83,8 +82,6 @@ def admin(shop: str) -> Iterator[psycopg.Connection]:
         connection.execute("SELECT pg_switch_wal()")  # so that the next file is not full soon
         connection.execute("VACUUM (ANALYZE)")
         yield connection
-        connection.execute("ALTER SYSTEM RESET autovacuum")
-        connection.execute("SELECT pg_reload_conf()")
         for role in (READER, OWNER):
             connection.execute(f"DROP OWNED BY {role} CASCADE")
             connection.execute(f"DROP ROLE {role}")
