@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -36,10 +35,5 @@ def _swap(functions: Mapping[int, Any]) -> None:
             )
 
 
-@cache
-def _folders() -> tuple[str, ...]:
-    return tuple(libraries())
-
-
 def _is_users(file: object) -> bool:
-    return isinstance(file, str) and not file.startswith(_folders())
+    return isinstance(file, str) and not file.startswith(libraries())

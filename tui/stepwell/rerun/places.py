@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import site
 import sys
 import sysconfig
 import traceback
@@ -18,10 +19,15 @@ OWN = str(Path(__file__).parents[1]) + os.sep
 
 @cache
 def libraries() -> tuple[str, ...]:
-    """The folders in which nothing is the user's own code: of Stepwell's, installed packages', then Python's."""
-    names = ("purelib", "platlib", "stdlib", "platstdlib")
-    found = [OWN, *(sysconfig.get_path(name) for name in names)]
-    return tuple(dict.fromkeys(os.path.join(os.path.realpath(folder), "") for folder in found if folder))
+    """The folders in which nothing is the user's own code: of Stepwell's, installed packages', then Python's.
+
+    As they are named, which modules have from there, and without symbolic links.
+    """
+    named = [OWN, *map(sysconfig.get_path, ("purelib", "platlib"))]
+    named += [*site.getsitepackages(), site.getusersitepackages()]
+    named += map(sysconfig.get_path, ("stdlib", "platstdlib"))
+    found = (path for folder in named if folder for path in (folder, os.path.realpath(folder)))
+    return tuple(dict.fromkeys(os.path.join(folder, "") for folder in found))
 
 
 class Places:
