@@ -104,6 +104,11 @@ def owns(steps: Iterable[Between]) -> frozenset[int]:
     return frozenset(xid for step in steps for xid in _owns(step))
 
 
+def sees(instant: Instant, xid: int, position: int) -> bool:
+    """Whether an instant has what a transaction wrote at that position of the logs."""
+    return position <= _seen(instant, xid)
+
+
 def _seen(instant: Instant, xid: int) -> int:
     """Up to which position an instant sees what a transaction has written."""
     if instant.own == xid:

@@ -4,28 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from typing import NamedTuple
 
+from stepwell.core.omitted import Stand
 from stepwell.core.recorded import RecordedRun, RecordedStep
-
-
-class Stand(NamedTuple):
-    """Between two steps of a thread or task, or within one that is executed. `step` is None before the first.
-
-    `begun` is the step that the agent has asked for and has no answer of yet: its body is executed. Else `step` was
-    answered last, and `following` is the step that was asked for next, None where there was none.
-    """
-
-    step: int | None
-    begun: bool
-    following: int | None
-
-    @property
-    def title(self) -> str:
-        """In words that follow `as of`."""
-        if self.step is None:
-            return "the first step"
-        return f"step {self.step}"
 
 
 class Moments:

@@ -108,13 +108,18 @@ class Held:
         if self.status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
             self.raw.execute(_ROLLBACK, prepare=False)
 
+    @property
+    def mark(self) -> str:
+        """Set when names were last made to mean something, for as long as the agent does not roll that back."""
+        return str(len(self._marks))
+
     def is_turned(self) -> bool:
         """Whether names mean what they were made to: the agent may have rolled that back, or set a path of its own."""
         path, mark, schemas = self.raw.execute(query("read_place"), prepare=False).fetchone() or ("", "", [])
         self._settled = self._marks.get(mark)
         base = self._paths.get(path)
         self._path = base or tuple(name for name in schemas if not name.startswith((SHADOW, TEMP)))
-        return base is not None and mark == str(len(self._marks))
+        return base is not None and mark == self.mark
 
     def turn(self, instant: Instant | None, origin: Origin | None) -> list[str]:
         """Have names mean the past of that instant. Returns what the agent has written otherwise than was recorded."""

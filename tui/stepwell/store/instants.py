@@ -7,7 +7,7 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
-from stepwell.core.changed import Between
+from stepwell.core.changed import Between, end_of
 from stepwell.core.past import Instant, Origin
 from stepwell.core.world import Moment
 from stepwell.errors import NotFoundError
@@ -25,6 +25,8 @@ class Instants(NamedTuple):
     finished: bool
     """Whether the step has an outcome."""
     origin: Origin | None
+    noted: int | None = None
+    """A transaction that began after the end of the step: the one that noted its outcome, or wrote to it since."""
 
     def at(self, moment: Moment) -> Instant | None:
         """The one that is meant; of a step without an outcome that when it began, as in `World.instant`."""
@@ -52,9 +54,20 @@ def read_all_instants(connection: psycopg.Connection, run_id: UUID) -> dict[int,
     origin = _origin(connection, run_id) if rows and rows[0]["has_runs"] else None
     found: dict[int, Instants] = {}
     for row in rows:
-        instants = Instants(_instant(row, "before"), _instant(row, "after"), row["finished"], origin)
-        found.setdefault(row["step_number"], instants)
+        after, finished = _instant(row, "after"), row["finished"]
+        noted = _noted(after, number_of(row["noted"])) if finished else None
+        found.setdefault(
+            row["step_number"], Instants(_instant(row, "before"), after, finished, origin, noted)
+        )
     return found
+
+
+def _noted(after: Instant | None, xmin: int | None) -> int | None:
+    """The whole number of a transaction, which the snapshot of its own statement does not see, by its last 32 bits."""
+    if after is None or xmin is None:
+        return None
+    end = end_of(after)
+    return end + (xmin - end) % 2**32
 
 
 def read_begin(connection: psycopg.Connection, run_id: UUID) -> Instant | None:

@@ -62,6 +62,17 @@ class Overlay:
         return sql.Identifier(TEMP, f"stepwell!{self.standing.id}")
 
     @property
+    def made(self) -> sql.Identifier:
+        """The keys that were ever written to it, each with where that was done."""
+        return sql.Identifier(TEMP, f"stepwell!{self.standing.id}!made")
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether a row that is made may get another key each time."""
+        key = self.standing.table.key
+        return any(column.name in key and (column.sequence or column.varies) for column in self.columns)
+
+    @property
     def view(self) -> sql.Identifier:
         """What the table's own name means."""
         return sql.Identifier(TEMP, self.standing.table.name)
@@ -133,6 +144,12 @@ def _make(connection: Connection[Any], standing: Standing) -> Overlay:
         )
     )
     connection.execute(sql.SQL("ALTER TABLE {} ADD PRIMARY KEY ({})").format(overlay.rows, names(table.key)))
+    connection.execute(
+        sql.SQL(
+            "CREATE TEMPORARY TABLE {made} AS SELECT {key}, ''::text AS \"!mark\", false AS \"!new\" FROM {past} WITH NO DATA;"
+            ' ALTER TABLE {made} ADD PRIMARY KEY ({key}, "!mark")'
+        ).format(made=overlay.made, key=names(table.key), past=overlay.past)
+    )
     parts = {"view": overlay.view, "past": overlay.past, "overlay": overlay.rows}
     columns = names(table.columns)
     connection.execute(template("overlaid", {**parts, "columns": columns, "same": overlay.same("past", "o")}))
@@ -193,6 +210,7 @@ def _function(overlay: Overlay) -> sql.Composed:
         {
             "function": overlay.rows,
             "overlay": overlay.rows,
+            "made": overlay.made,
             "view": overlay.view,
             "key": names(table.key),
             "old_key": names(table.key, "old"),

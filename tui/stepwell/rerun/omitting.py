@@ -1,0 +1,94 @@
+"""Says in a replay's report what the recorded run's own connection wrote and the re-executed code did not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from psycopg import Connection
+
+from stepwell.core.changed import end_of
+from stepwell.core.divergence import Kind
+from stepwell.core.omitted import Course, Made, Span, Stand, left_out
+from stepwell.core.steps import STATE_UPDATE
+from stepwell.rerun.asof import Pasts
+from stepwell.rerun.dialogue import Dialogue
+from stepwell.rerun.stops import BeginAgain, Diverged
+from stepwell.store.asof import Standing, survey
+from stepwell.store.held import is_known
+from stepwell.store.omitted import read_made, read_watched, read_writes
+from stepwell.store.overlays import Overlay, overlaid
+
+
+class Omissions:
+    """Of one replay. What a stand-in did not write in place of its tool is none of the agent's."""
+
+    def __init__(self, dialogue: Dialogue, stand_ins: Collection[str]) -> None:
+        self._dialogue, self._stand_ins = dialogue, stand_ins
+        self._stands: dict[str, Stand] = {}
+        self.untold = False
+        """Whether the agent may have written where it was not looked where it is."""
+
+    def stands(self, mark: str, stand: Stand) -> None:
+        """From this mark on the agent is there."""
+        self._stands[mark] = stand
+
+    def say(self, connection: Connection[Any], pasts: Pasts, overlays: Sequence[Overlay] = ()) -> None:
+        """Note it, for as far as the agent has got. Raises what psycopg raises."""
+        dialogue = self._dialogue
+        single = len({step.lane for step in dialogue.run.steps}) == 1
+        if (
+            self.untold
+            or isinstance(dialogue.stop, BeginAgain)
+            or (not single and (dialogue.stop is not None or dialogue.live))
+        ):
+            return  # of several threads or tasks others may not have got as far
+        course = Course(self._spans(pasts, single=single), pasts.begin, single=single)
+        if not course.backends:
+            return
+        standings = _standings(connection, pasts, overlays)
+        instants = pasts.instants
+        writes = [
+            write
+            for each in standings
+            for write in read_writes(connection, each, course.backends, instants)
+            if course.due(write) is not None
+        ]
+        if writes:
+            made = [
+                Made(row.table, row.key, row.new, self._stands.get(row.mark))
+                for row in read_made(connection, overlays)
+            ]
+            tables = read_watched(connection, standings, overlays)
+            for note in left_out(course, tables, sorted(writes, key=lambda each: each.position), made):
+                dialogue.note(note)
+
+    def _spans(self, pasts: Pasts, *, single: bool) -> list[Span]:
+        dialogue = self._dialogue
+        passed, stop = set(dialogue.asked), dialogue.stop
+        if single and isinstance(stop, Diverged) and stop.divergence.kind is Kind.INPUT:
+            passed |= {stop.divergence.step or 0}  # it has got there, if with something else
+        own = dialogue.executed
+        return [
+            Span(
+                step.number,
+                at.before,
+                at.after if at.finished else None,
+                at.noted,
+                step.type == STATE_UPDATE or (step.number in own and step.name not in self._stand_ins),
+                step.number in passed,
+                step.number in dialogue.asked and step.number not in dialogue.inside,
+            )
+            for step in dialogue.run.steps
+            if (at := pasts.steps.get(step.number)) is not None
+        ]
+
+
+def _standings(connection: Connection[Any], pasts: Pasts, overlays: Sequence[Overlay]) -> list[Standing]:
+    """The tables that the agent may write to, as far as their logs are of the recording's server."""
+    origin = next((each.origin for each in pasts.steps.values()), None)
+    found = survey(connection, max(pasts.instants, key=end_of), origin)
+    if not overlays:
+        return overlaid(found.standings, found.path)
+    written = {overlay.standing.id for overlay in overlays}
+    return [each for each in found.standings if each.id in written and is_known(each.table)]
