@@ -208,6 +208,16 @@ def test_the_run_says_where_random_began_and_a_call_that_draws_where_it_went(
     assert [from_json(row["random_after"]) for row in rows] == [None, *states[1:]]
 
 
+def test_a_random_that_has_no_state_hinders_nothing(
+    recorder: Recorder, steps: Any, run_row: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random, "getstate", random.SystemRandom().getstate)
+    with recorder.run() as run:
+        run.tool(look)
+    assert [row["random_after"] for row in steps(run.run_id)] == [None]
+    assert run_row(run.run_id)["random"] is None
+
+
 def test_a_stream_and_a_task_say_where_random_went(recorder: Recorder, steps: Any) -> None:
     def numbers() -> Any:
         yield random.random()

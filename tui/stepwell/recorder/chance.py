@@ -48,7 +48,8 @@ class Draws:
         """What a lane has drawn since it was asked last, as a JSON list; None for nothing."""
         if not self._by_lane or (given := self._by_lane.pop(lane, None)) is None:
             return None
-        self._waiting -= len(given)
+        taken = len(given)
+        self._waiting -= taken  # without a call in between, at which another thread could count too
         return dump(given)
 
     def rest(self) -> str | None:
@@ -100,11 +101,14 @@ class Dice:
         """Of what was noted last."""
 
     def note(self, known: Mark | None = None) -> str | None:
-        """What it stands at now, as JSON text; None where that is what `known` is of, or cannot be kept.
+        """What it stands at now, as JSON text; None where that is what `known` is of, or there is none to be kept.
 
         A step knows the mark that was there when it began: what steps within it have noted, a replay does not see.
         """
-        state = random.getstate()
+        try:
+            state = random.getstate()
+        except NotImplementedError:  # an agent has put a `SystemRandom` in its place
+            return None
         self.mark = _mark_of(state)
         if self.mark == known:
             return None
