@@ -1,5 +1,6 @@
 """Runs that are told step by step."""
 
+import copy
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -75,3 +76,41 @@ def result(content: str, call_id: str = "c1") -> dict[str, object]:
 
 def user(text: str) -> dict[str, object]:
     return {"role": "user", "content": text}
+
+
+def stale(made: WhatIf) -> list[int]:
+    return [each.number for each in made.stale]
+
+
+def changed(value: Any, *path: str | int, to: object) -> Any:
+    made = copy.deepcopy(value)
+    inner = made
+    for part in path[:-1]:
+        inner = inner[part]
+    inner[path[-1]] = to
+    return made
+
+
+def talk(content: str, after: str = "ok") -> Story:
+    """A model asks for rows, sees `content` of them, asks for a refund, and sees that it is done."""
+    story = Story()
+    messages: list[object] = [user("refund the lamp")]
+    story.model(messages, {"choices": [{"message": asks("search", q="lamp")}]})
+    messages.append(asks("search", q="lamp"))
+    story.tool("search", {"q": "lamp", "limit": 5}, ROWS)
+    messages.append(result(content))
+    story.model(messages, {"choices": [{"message": asks("refund", "c2", order=8841)}]})
+    messages.append(asks("refund", "c2", order=8841))
+    story.tool("refund", {"order": 8841}, after)
+    messages.append(result(after, "c2"))
+    story.model(messages, {"choices": [{"message": {"role": "assistant", "content": "it is done"}}]})
+    return story
+
+
+WRITINGS = (
+    json.dumps(ROWS),
+    json.dumps(ROWS, indent=2),
+    json.dumps(ROWS, separators=(",", ":"), sort_keys=True),
+    str(ROWS),
+    f"The tool gave: {json.dumps(json.dumps(ROWS))}",
+)

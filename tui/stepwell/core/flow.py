@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
 
+from stepwell.core.asked import Asking, still_asks
 from stepwell.core.codec import dump
-from stepwell.core.leaves import Call, Leaf, calls, leaves
+from stepwell.core.leaves import Leaf, leaves
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.restated import Restated, ended_before, scope_of
 from stepwell.core.shown import viewed
 from stepwell.core.sources import How, Place, Said, Source, Sources
-from stepwell.core.state import PATCH, Path, patch_of, path_text, same, step_effect
-from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL
+from stepwell.core.state import PATCH, patch_of, path_text, step_effect
+from stepwell.core.steps import STATE_UPDATE, TOOL_CALL
 from stepwell.core.world import MISSING
 from stepwell.core.writings import changed_parts, is_word
 
@@ -96,11 +97,7 @@ class _Trace:
         self._stale: dict[int, Stale] = {}
         self._unsettled: set[int] = set()
         self._sources = Sources()
-        self._replies: defaultdict[str | None, list[tuple[RecordedStep, list[Call]]]] = defaultdict(list)
-        self._calls: dict[int, tuple[int, Call]] = {}
-        """For a tool call the reply that asked for it, and the call there."""
-        self._ids: list[str | None] = []
-        self._taken: set[tuple[int, Path]] = set()
+        self._asking = Asking()
         self._said = Said()
         self._under_way: list[RecordedStep] = []
         self._ended: list[RecordedStep] = []
@@ -110,10 +107,7 @@ class _Trace:
 
     def go(self) -> Traced:
         for step in self._run.steps:
-            if step.type == TOOL_CALL and (asked := self._call_of(step)) is not None:
-                self._calls[step.number] = asked
-                self._ids.append(asked[1].id)
-                self._taken.add((asked[0], asked[1].path))
+            self._asking.take(step)
             given = list(leaves(_given(step)))
             self._hear(step)
             self._close(step)
@@ -151,7 +145,9 @@ class _Trace:
 
     def _is_told_in(self, value: object, agent: str | None, steps: Sequence[RecordedStep]) -> bool:
         """Whether a part of what is other now stands in a value."""
-        places = [Place(leaf, agent, 1, steps, self._stale, self._ids, self._said) for leaf in leaves(value)]
+        places = [
+            Place(leaf, agent, 1, steps, self._stale, self._asking.ids, self._said) for leaf in leaves(value)
+        ]
         return any(
             source.in_leaf(place) is not None
             for place in places
@@ -180,9 +176,7 @@ class _Trace:
 
     def _note(self, step: RecordedStep, given: Sequence[Leaf]) -> None:
         """What later steps are compared with."""
-        if step.type == LLM_CALL:
-            gave = viewed(step.payload.output, step.payload.output_exact)
-            self._replies[step.agent].append((step, list(calls(gave))))
+        self._asking.add(step)
         most = self._seen[_kind(step)].most
         self._said.add(leaf.text for leaf in given if leaf.text not in most)
         self._said.begin(step.number)
@@ -194,13 +188,13 @@ class _Trace:
     def _hear(self, here: RecordedStep) -> None:
         """What has ended by now is known."""
         ended = [step for step in self._under_way if ended_before(step, here)]
-        self._said.add(step.payload.output or "" for step in ended)
         self._under_way = [step for step in self._under_way if not ended_before(step, here)]
         for step in ended:
             insort(self._ended, step, key=lambda step: step.number)
 
     def _id_of(self, step: RecordedStep) -> str | None:
-        return self._calls[step.number][1].id if step.number in self._calls else None
+        asked = self._asking.of(step.number)
+        return None if asked is None else asked.id
 
     def _lost(self, step: RecordedStep) -> None:
         """Nobody knows what the step would give; steps that enclose it, neither."""
@@ -240,7 +234,7 @@ class _Trace:
         copies = Counter(leaf.text for leaf in new)
         for leaf in new:
             place = Place(
-                leaf, step.agent, copies[leaf.text], self._ended, self._stale, self._ids, self._said
+                leaf, step.agent, copies[leaf.text], self._ended, self._stale, self._asking.ids, self._said
             )
             sources = (source for source in self._sources.that_may_be_in(leaf) if self._reaches(source, step))
             found = self._found(step, place, islice(sources, None if first is None else RECENT))
@@ -264,26 +258,12 @@ class _Trace:
 
     def _asked_for(self, step: RecordedStep) -> Stale | None:
         """Where a reply asked for this tool call, and would not now."""
-        asked = self._calls.get(step.number)
-        if asked is None or (source := self._sources.get(asked[0])) is None:
+        asked = self._asking.of(step.number)
+        if asked is None or (source := self._sources.get(asked.number)) is None:
             return None
-        if source.new is not MISSING and any(_is_call(call, step) for call in calls(source.new)):
+        if source.new is not MISSING and still_asks(source.new, asked, step):
             return None
-        return Stale(step.number, "$", source.number, path_text(asked[1].path), How.CALL)
-
-    def _call_of(self, step: RecordedStep) -> tuple[int, Call] | None:
-        """The newest reply before a tool call that asks for just this one, and the call in it.
-
-        Of several calls that are alike the first that no earlier step is the result of.
-        """
-        for reply, asked in reversed(self._replies[step.agent]):
-            if not ended_before(reply, step):
-                continue
-            alike = [call for call in asked if _is_call(call, step)]
-            free = [call for call in alike if (reply.number, call.path) not in self._taken]
-            if alike:
-                return reply.number, (free or alike)[0]
-        return None
+        return Stale(step.number, "$", source.number, path_text(asked.path), How.CALL)
 
 
 def _kind(step: RecordedStep) -> tuple[object, ...]:
@@ -319,25 +299,3 @@ def _new(given: Sequence[Leaf], most: Counter[str]) -> Iterator[Leaf]:
             skip[leaf.text] -= 1
             continue
         yield leaf
-
-
-def _is_call(call: Call, step: RecordedStep) -> bool:
-    """Whether the arguments of a call that a model asks for are those of the step, whatever else it was given."""
-    if call.name != step.name:
-        return False
-    given, asked = viewed(step.payload.input, step.payload.input_exact), call.arguments
-    if same(given, asked):
-        return True
-    if not isinstance(asked, dict):
-        return False
-    inner = [given, *given.values()] if isinstance(given, dict) else [given]
-    return any(
-        isinstance(value, dict)
-        and all(key in value and _alike(value[key], item) for key, item in asked.items())
-        for value in inner
-    )
-
-
-def _alike(a: object, b: object) -> bool:
-    """Equal but for the order of keys and the spelling of numbers."""
-    return a == b and isinstance(a, bool) == isinstance(b, bool)

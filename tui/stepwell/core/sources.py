@@ -15,7 +15,18 @@ from stepwell.core.shown import viewed
 from stepwell.core.state import Path
 from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL
 from stepwell.core.world import MISSING
-from stepwell.core.writings import Stands, Written, changed_parts, is_alone, is_word, joined, keys_of, stretch
+from stepwell.core.writings import (
+    Stands,
+    Written,
+    changed_parts,
+    is_alone,
+    is_word,
+    joined,
+    keys_of,
+    opened,
+    stretch,
+    tokens,
+)
 
 
 class How(StrEnum):
@@ -32,6 +43,8 @@ _CONTENTS = frozenset(
     ("content", "text", "output", "arguments", "thinking", "reasoning", "reasoning_content", "refusal")
 )
 """Under which names what a model or a tool said stands in a prompt."""
+_LONG = 4
+"""So many characters do not stand in a text by chance, among others of the same value."""
 _HOW = {LLM_CALL: How.REPLY, TOOL_CALL: How.RESULT, STATE_UPDATE: How.STATE}
 _SAID_BY = {LLM_CALL: ASSISTANT, TOOL_CALL: TOOL}
 
@@ -55,7 +68,7 @@ class Place:
 
 
 class Said:
-    """All that the steps of a run were given and gave, each text once."""
+    """All that the steps of a run were given, each text once."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -68,7 +81,7 @@ class Said:
         self._starts[number] = self._length
 
     def add(self, texts: Iterable[str]) -> None:
-        """What a step was given that was new, or gave."""
+        """What a step was given that was new."""
         text = "\n".join([*texts, ""])
         self._texts.append(text)
         self._length += len(text)
@@ -99,7 +112,7 @@ class Source:
         self.number = step.number
         self.how = _HOW.get(step.type, How.RESULT)
         self.call = call
-        self._earlier: dict[Path, bool] = {}
+        self._known: dict[str, bool] = {}
 
     @cached_property
     def _parts(self) -> list["Written"]:
@@ -114,7 +127,29 @@ class Source:
             if written.keys is None:
                 return None
             found |= written.keys
-        return frozenset(found)
+        return frozenset(found.union(*map(keys_of, self._lost)))
+
+    @cached_property
+    def _lost(self) -> dict[str, Path]:
+        """The numbers and names within texts of the old that the new has no more, each with where it stood."""
+        kept = (
+            {word for leaf in leaves(self.new) for word in tokens(leaf.text)}
+            if self.new is not MISSING
+            else ()
+        )
+        return {
+            word: leaf.path for leaf in leaves(self.old) for word in tokens(leaf.text) if word not in kept
+        }
+
+    @cached_property
+    def _grown(self) -> list[tuple[Path, list[list[str]]]]:
+        """The lists that have more items now, each with the texts by which its items of before are told."""
+        found = []
+        for part in changed_parts(self.old, self.new):
+            old, new = opened(part.old), opened(part.new)
+            if isinstance(old, list) and isinstance(new, list) and len(new) > len(old) > 0:
+                found.append((part.path, [[leaf.text for leaf in leaves(item)] for item in old]))
+        return found
 
     @cached_property
     def _spot(self) -> Path:
@@ -149,39 +184,67 @@ class Source:
                 return self._spot if self._spot[: len(written.path)] == written.path else written.path
             if not written.path:
                 return None
-        is_only = is_own and said and sum(call == self.call for call in place.calls) == 1
-        return () if is_only and self._is_told(leaf.text) else None
+        for word in tokens(leaf.text):
+            if word in self._lost and self._is_newest(word, place):
+                return self._lost[word]
+        if is_own and said and sum(call == self.call for call in place.calls) == 1:
+            return () if self._is_told(leaf.text) else None
+        return next(
+            (path for path, items in self._grown if len(items) > 1 and _has_all(leaf.text, items, _LONG)),
+            None,
+        )
 
     def _is_from_here(self, written: "Written", stands: Stands, place: Place, said: bool) -> bool:
-        newer = takewhile(lambda step: step.number > self.number, reversed(place.steps))
         # What a state holds is always known from before; where just that is given, it is from there.
         is_state = self.step.type == STATE_UPDATE and place.leaf.text.strip() == stands.writing
         if written.path and not said and not is_state:
-            if self._stood_before(written, stands.writing, place):
+            if self._was_known(stands.writing, place):
                 return False
             if len(stands.writing) < ENOUGH:
-                spelled = _spellings(stands.writing)
-                return not any(
-                    step.number not in place.stale and _holds(_gave(step), spelled) for step in newer
-                )
+                return self._is_last(stands.writing, place)
         as_much = (
-            step for step in newer if step.type == self.step.type and _as_much(step, stands, place.leaf.text)
+            step
+            for step in self._newer(place)
+            if step.type == self.step.type and _as_much(step, stands, place.leaf.text)
         )
         return sum(1 for _, _ in zip(as_much, range(place.copies), strict=False)) < place.copies
 
-    def _stood_before(self, written: "Written", text: str, place: Place) -> bool:
-        """Whether a part is known from an earlier step, which it may be from as well."""
-        if written.path not in self._earlier:
-            spelled = _spellings(text)
-            self._earlier[written.path] = place.said.holds(spelled, self.number)
-        return self._earlier[written.path]
+    def _newer(self, place: Place) -> Iterator[RecordedStep]:
+        """The steps that have ended since, from which it may be as well; those of one's own agent go before others."""
+        if place.agent != self.step.agent:
+            return (step for step in place.steps if step.agent == place.agent or step.number > self.number)
+        newer = takewhile(lambda step: step.number > self.number, reversed(place.steps))
+        return (step for step in newer if step.agent == place.agent)
+
+    def _is_newest(self, word: str, place: Place) -> bool:
+        return not self._was_known(word, place) and self._is_last(word, place)
+
+    def _is_last(self, text: str, place: Place) -> bool:
+        """Whether no newer step has given it."""
+        spelled = _spellings(text)
+        return not any(
+            step.number not in place.stale and _holds(_gave(step), spelled) for step in self._newer(place)
+        )
+
+    def _was_known(self, text: str, place: Place) -> bool:
+        """Whether it was given to a step before this one, from which it may be as well."""
+        if text not in self._known:
+            self._known[text] = place.said.holds(_spellings(text), self.number)
+        return self._known[text]
 
     def _is_told(self, text: str) -> bool:
         """Whether the result of this very call, in other words, may have what is other in it."""
-        if not isinstance(self.old, dict | list):
+        old = opened(self.old)
+        if not isinstance(old, dict | list):
             return True
-        changed = {part.path for part in changed_parts(self.old, self.new)}
-        kept = (leaf.text for leaf in leaves(self.old) if leaf.path not in changed and len(leaf.text) > 3)
+        parts = list(changed_parts(self.old, self.new))
+        changed = {part.path for part in parts}
+        words = (leaf.text.strip() for leaf in leaves(old) if leaf.path in changed)
+        if any(word and is_word(word, text) for word in words):
+            return True
+        if any(_has_all(text, items) for _, items in self._grown):
+            return True
+        kept = (leaf.text for leaf in leaves(old) if leaf.path not in changed and len(leaf.text) >= _LONG)
         return not any(text_of in text for text_of in kept)
 
 
@@ -221,6 +284,11 @@ def _as_much(step: RecordedStep, stands: Stands, text: str) -> bool:
         return False
     found = (stretch(each.write(), text, said=True) for each in renderings(output) if each.begin in text)
     return any(other is not None and other.length >= stands.length for other in found)
+
+
+def _has_all(text: str, items: Sequence[Sequence[str]], shortest: int = 1) -> bool:
+    """Whether something of each of them stands in a text, of so many characters at least."""
+    return all(any(len(each) >= shortest and is_word(each, text) for each in item) for item in items)
 
 
 def _gave(step: RecordedStep) -> str:

@@ -7,17 +7,21 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple
 
+from stepwell.core.codec import parse
 from stepwell.core.extent import longest
 from stepwell.core.leaves import leaves
 from stepwell.core.renderings import ENOUGH, Rendering, plain_json, renderings, spellings
 from stepwell.core.sight import DECENT
 from stepwell.core.state import Path, same
 from stepwell.core.world import MISSING
+from stepwell.errors import EncodingError
 
-_TELLING = re.compile(r"(?=.*\d)[\w.-]{4,}|[\w.-]{8,}|\S.{10,}\S", re.DOTALL)
-"""A short text that is not found by chance in a place where nothing else leads to it."""
-
-
+_COMMON = r"(?!(?:19|20)\d\d$|\d+00$)"
+_TELLING = re.compile(rf"{_COMMON}(?![a-z]+$)(?:(?=.*\d)[\w.-]{{4,}}|[\w.-]{{8,}}|\S.{{10,}}\S)", re.DOTALL)
+"""A short text that is not found by chance in a place where nothing else leads to it: no year, round number or word."""
+_TELLING_ALONE = re.compile(rf"{_COMMON}(?:(?=.*\d)[\w.-]{{4,}}|[\w.-]{{8,}}|\S.{{10,}}\S)", re.DOTALL)
+"""The same of one that is all that stands there: a long word is, too."""
+_TOKEN = re.compile(r"\w[\w.-]*\w")
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _ESCAPE = re.compile(r"\\+[nrt]")
 _KEY = 8
@@ -82,12 +86,14 @@ class Written:
             yield from renderings(value)
             return
         texts = [value.strip()] if isinstance(value, str) else [str(value)]
+        if isinstance(value, int | float) and abs(value) < 2**53 and value == int(value):
+            texts += [str(int(value)), f"{value:.1f}"]
         if isinstance(value, dict | list):
             texts += [
                 plain_json(value),
                 json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str),
             ]
-        for spelled in dict.fromkeys(chain.from_iterable(map(spellings, texts))):
+        for spelled in dict.fromkeys(chain(*map(spellings, texts), map(_twice, texts))):
             yield Rendering(spelled[:ENOUGH], partial(str, spelled))
 
     def stands(self, text: str, said: bool) -> Stands | None:
@@ -106,6 +112,26 @@ class Written:
 def keys_of(text: str) -> set[str]:
     """What the words of a text begin with."""
     return {word[:_KEY] for word in _WORD.findall(_ESCAPE.sub(" ", text))}
+
+
+def _twice(text: str) -> str:
+    """Inside of JSON inside of JSON."""
+    return json.dumps(json.dumps(text, ensure_ascii=False)[1:-1], ensure_ascii=False)[1:-1]
+
+
+def opened(value: object) -> object:
+    """A value, of a text that is the JSON of a list or an object that one."""
+    if not isinstance(value, str) or value.strip()[:1] not in ("{", "["):
+        return value
+    try:
+        return parse(value)
+    except (ValueError, EncodingError):
+        return value
+
+
+def tokens(text: str) -> Iterator[str]:
+    """The numbers and names in a text that are not found elsewhere by chance."""
+    return (word for word in _TOKEN.findall(text) if any(map(str.isdigit, word)) and _TELLING.fullmatch(word))
 
 
 def _keys(value: object) -> frozenset[str] | None:
@@ -139,6 +165,10 @@ def changed_parts(old: object, new: object, path: Path = ()) -> Iterator[Part]:
     if new is not MISSING and same(old, new):
         return
     yield Part(path, old, new)
+    if isinstance(old, str):
+        old, new = opened(old), opened(new)
+        if isinstance(old, str) or (new is not MISSING and same(old, new)):
+            return
     if isinstance(old, dict):
         for key, item in old.items():
             yield from changed_parts(
@@ -170,7 +200,10 @@ def _texts_of_chunks(value: object) -> dict[Path, str]:
 
 def stretch(writing: str, text: str, said: bool) -> Stands | None:
     if len(writing) < ENOUGH:
-        whole = (said and text.strip() == writing) or (_TELLING.fullmatch(writing) and is_word(writing, text))
+        if text.strip() == writing:
+            whole = said or bool(_TELLING_ALONE.fullmatch(writing))
+        else:
+            whole = bool(_TELLING.fullmatch(writing)) and is_word(writing, text)
         return Stands(writing, len(writing), 0) if whole else None
     head = longest(writing, [text])
     if head.length < min(DECENT, len(writing) / 2):
@@ -188,5 +221,11 @@ def is_word(word: str, text: str) -> bool:
 
 
 def is_alone(text: str, start: int, end: int) -> bool:
-    """Whether no letter or digit stands right before or after a part of a text."""
-    return not text[max(start - 1, 0) : start].isalnum() and not text[end : end + 1].isalnum()
+    """Whether no letter or digit stands right before or after a part of a text, nor more of the same number."""
+    before, after = text[max(start - 2, 0) : start], text[end : end + 2]
+    return not (
+        before[-1:].isalnum()
+        or after[:1].isalnum()
+        or (before[-1:] == "." and before[:1].isdigit() and text[start : start + 1].isdigit())
+        or (after[:1] == "." and after[1:].isdigit() and text[end - 1 : end].isdigit())
+    )
