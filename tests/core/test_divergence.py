@@ -55,7 +55,10 @@ def test_a_sentence_says_that_there_is_nothing_and_how_many_more_and_what_may_be
     assert sentence(found) == (
         'step 3: never asked: recorded "tool_call a", now nothing (and 2 more); look there'
     )
-    assert sentence(Divergence(Kind.RESULT, None, "$", "ok", MISSING)).startswith("after the last step: ")
+    places = {None: "after the last step", 0: "before the first step", 4: "after step 4"}
+    for after, place in places.items():
+        found = Divergence(Kind.NOT_RECORDED, None, "$", MISSING, "tool_call a", after=after)
+        assert sentence(found) == f'{place}: not recorded: recorded nothing, now "tool_call a"'
 
 
 def test_of_two_long_texts_a_sentence_says_what_follows_on_what_is_alike() -> None:
@@ -67,9 +70,10 @@ def test_of_two_long_texts_a_sentence_says_what_follows_on_what_is_alike() -> No
 
 
 def test_a_sentence_stays_one_line_of_any_value() -> None:
-    text = sentence(Divergence(Kind.INPUT, 1, "$", "line\n" * 1000, {"a": ["b"] * 1000}))
-    assert "\n" not in text
+    text = sentence(Divergence(Kind.INPUT, 1, '$["a\n"]', "line\n\x1b" * 1000, {"a": [float("nan")] * 1000}))
+    assert text.isprintable()
     assert len(text) < 250
+    assert sentence(Divergence(Kind.RAISED, 1, "$", "f", "E: \x1b[2J")).isprintable()
 
 
 def test_a_step_is_named_by_what_it_is() -> None:

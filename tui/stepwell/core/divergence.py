@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import takewhile
 
-from stepwell.core.codec import dump
+from stepwell.core.lines import one_line, printable
 from stepwell.core.state import Path, path_text, same
 from stepwell.core.world import MISSING
 
@@ -64,6 +63,8 @@ class Divergence:
     """Further steps that it is as true of, such as all those never asked."""
     hint: str | None = None
     """What may be the cause, where that is none of the agent's doing."""
+    after: int | None = None
+    """Of a call that is about no step while others are still to come: the step asked for before it, 0 for none."""
 
 
 def first_difference(recorded: object, actual: object) -> tuple[str, object, object]:
@@ -113,30 +114,53 @@ def distance(recorded: object, actual: object, most: int = 1000) -> int:
 
 def sentence(found: Divergence) -> str:
     """One line: `step 7: input changed at $.limit: recorded 50, now 20`."""
-    where = "after the last step" if found.step is None else f"step {found.step}"
+    where = _place(found)
     if found.kind is Kind.RAISED:
-        return f"{where}: {found.kind} {found.actual} in place of {found.expected}"
+        return printable(f"{where}: {found.kind} {found.actual} in place of {found.expected}")
     more = f" (and {len(found.others)} more)" if found.others else ""
     at = "" if found.path == "$" else f" at {found.path}"
     sides = _sides(found.expected, found.actual)
     hint = "" if found.hint is None else f"; {found.hint}"
-    return f"{where}: {found.kind}{at}: {sides}{more}{hint}"
+    return printable(f"{where}: {found.kind}{at}: {sides}{more}{hint}")
+
+
+def _place(found: Divergence) -> str:
+    if found.step is not None:
+        return f"step {found.step}"
+    if found.after is not None:
+        return f"after step {found.after}" if found.after else "before the first step"
+    return "after the last step"
 
 
 def _sides(expected: object, actual: object) -> str:
     """Both sides; of two texts that begin alike for long, what follows."""
     if isinstance(expected, str) and isinstance(actual, str):
-        alike = sum(
-            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(expected, actual, strict=False))
-        )
-        if alike > BRIEF // 2:
-            then, now = ("ends" if not rest else _brief(rest) for rest in (expected[alike:], actual[alike:]))
-            return f"alike for {alike:,} characters, then recorded {then}, now {now}"
+        same_start = alike(expected, actual)
+        if same_start > BRIEF // 2:
+            rests = expected[same_start:], actual[same_start:]
+            then, now = ("ends" if not rest else _brief(rest) for rest in rests)
+            return f"alike for {same_start:,} characters, then recorded {then}, now {now}"
     return f"recorded {_brief(expected)}, now {_brief(actual)}"
+
+
+def alike(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    shortest = min(len(one), len(other))
+    return next((at for at in range(shortest) if one[at] != other[at]), shortest)
+
+
+def in_order_of(pattern: object, value: object) -> object:
+    """A JSON-like value with its keys in another one's order, which says nothing about either."""
+    if isinstance(pattern, dict) and isinstance(value, dict):
+        keys = [*(key for key in pattern if key in value), *(key for key in value if key not in pattern)]
+        return {key: in_order_of(pattern.get(key), value[key]) for key in keys}
+    if isinstance(pattern, list) and isinstance(value, list):
+        return [in_order_of(*both) for both in zip(pattern, value, strict=False)] + value[len(pattern) :]
+    return value
 
 
 def _brief(value: object) -> str:
     if value is MISSING:
         return "nothing"
-    text = dump(value)
+    text = one_line(value)
     return text if len(text) <= BRIEF else f"{text[: BRIEF - 1]}…"

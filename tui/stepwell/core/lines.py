@@ -115,8 +115,7 @@ def _unfolded(value: object) -> object:
 def _atom(value: object) -> str:
     match value:
         case str():
-            text = _quote(value)
-            return text if text.isprintable() else "".join(map(_visible, text))
+            return printable(_quote(value))
         case bool() | None:
             return json.dumps(value)
         case int():
@@ -125,6 +124,10 @@ def _atom(value: object) -> str:
             return str(value) if isinstance(value, Decimal) else repr(value)
 
 
+def printable(text: str) -> str:
+    """The text on one line, in which what a terminal would obey or not show is JSON's escape."""
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
 def _visible(char: str) -> str:
-    """What a terminal would obey or not show, as JSON's escape."""
     return char if char.isprintable() else json.dumps(char)[1:-1]
