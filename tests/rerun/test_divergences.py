@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import random
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from stepwell import Run
-from stepwell.core.divergence import Divergence, Kind
+from stepwell.core.divergence import Divergence, Kind, sentence
 from stepwell.core.recorded import RecordedRun
 from stepwell.rerun.playing import play
 from tests.rerun.agents import Workers, fetch, model, search
@@ -128,7 +131,10 @@ def test_each_change_is_found_in_agents_of_each_kind(way: str, record: Record) -
 
 
 @pytest.mark.parametrize("kind", [Exception, BaseException])
-def test_what_an_agent_swallows_ends_it_all_the_same(kind: type[BaseException], record: Record) -> None:
+@pytest.mark.parametrize("other", ["hallo", float("nan"), 10**5000, "\0"], ids=["text", "nan", "long", "nul"])
+def test_what_an_agent_swallows_ends_it_all_the_same(
+    other: Any, kind: type[BaseException], record: Record
+) -> None:
     def agent(run: Run) -> str:
         with contextlib.suppress(kind):
             run.llm(model, [prompt])
@@ -139,9 +145,9 @@ def test_what_an_agent_swallows_ends_it_all_the_same(kind: type[BaseException], 
                 continue
         return run.result("all is well")
 
-    prompt = "hello"
+    prompt: Any = "hello"
     recorded = record(agent)
-    prompt = "hallo"
+    prompt = other
     found = diverge(recorded, agent)
     assert (found.kind, found.step, found.path) == (Kind.INPUT, 1, "$.messages[0]")
 
@@ -259,4 +265,51 @@ def test_a_call_of_a_task_is_named_by_the_line_that_made_it(record: Record) -> N
     name = "c"
     found = diverge(recorded, agent)
     assert str(found.where).startswith(f"{__file__}:")
-    assert str(found.where).endswith(" in test_a_call_of_a_task_is_named_by_the_line_that_made_it.<locals>.agent")
+    assert str(found.where).endswith(
+        " in test_a_call_of_a_task_is_named_by_the_line_that_made_it.<locals>.agent"
+    )
+
+
+def test_a_call_of_a_thread_by_itself_says_after_which_step_it_came(record: Record) -> None:
+    def agent(run: Run) -> None:
+        run.tool(search, "a")
+        if more:
+            thread = threading.Thread(target=run.tool, args=(search, "extra"))
+            thread.start()
+            thread.join()
+        run.tool(search, "b")
+
+    more = False
+    recorded = record(agent)
+    more = True
+    said = sentence(diverge(recorded, agent))
+    assert said.startswith('after step 1: not recorded: recorded nothing, now "tool_call search"; ')
+    assert "copy_context" in said
+
+
+def test_a_call_that_was_made_in_another_block_is_named(record: Record) -> None:
+    def agent(run: Run) -> None:
+        with run.step("tool_call", "block") as step:
+            step.output = contextvars.copy_context().run(inside, run) if with_context else None
+            thread = threading.Thread(target=inside, args=(run,))
+            if not with_context:
+                thread.start()
+                thread.join()
+
+    def inside(run: Run) -> None:
+        run.tool(search, "inside")
+
+    with_context = True
+    recorded = record(agent)
+    with_context = False
+    said = sentence(diverge(recorded, agent))
+    assert "; that call is step 2, inside of step 1; contextvars.copy_context().run starts" in said
+
+
+def test_a_time_of_now_in_an_input_says_what_to_do(record: Record) -> None:
+    def agent(run: Run) -> None:
+        run.tool(search, f"Today is {next(days):%A, %B %d, %Y}.")
+
+    days = iter(datetime(2026, 11, day, tzinfo=UTC) for day in (29, 30))
+    said = sentence(diverge(record(agent), agent))
+    assert said.endswith('; if that is the time of now, it has to be a step: run.value("now", …)')

@@ -37,8 +37,9 @@ with --agent and --json, one object:
   last       the step that was answered last, or null
   place      where that was asked for, {"file", "line", "function"}, or null
   divergence what it did otherwise, or null: {"kind", "step", "path",
-             "expected", "actual", "recorded", "asked", "where", "others"};
-             expected and recorded are the recording's side, actual and asked
+             "expected", "actual", "recorded", "asked", "where", "others",
+             "hint", "after"}; hint is what may be the cause, after the step asked
+             for before a call that is about none, where others are to come; expected and recorded are the recording's side, actual and asked
              the agent's; recorded and asked are whole steps, {"type", "name",
              "agent", "value"}, or null; a side that has nothing is left out
   stopped    why it went no further though nothing is wrong, or null

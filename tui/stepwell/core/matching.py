@@ -12,11 +12,14 @@ from collections.abc import Iterable, Iterator
 
 from stepwell.core.codec import dump
 from stepwell.core.divergence import Asked, Divergence, Kind, distance, first_difference
+from stepwell.core.hints import unlike
 from stepwell.core.identity import HIDDEN, Identities, Key, Lane, Question
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.tracks import Place, Tracks, Way
 from stepwell.core.waiting import Waiting
 from stepwell.core.world import MISSING
+
+COPY = "contextvars.copy_context().run starts a thread inside of its step"
 
 
 class Matcher:
@@ -36,6 +39,9 @@ class Matcher:
         """Whose step each of them was given last."""
         self._asked: dict[int, Counter[int]] = defaultdict(Counter)
         """What each of them has asked for, and how often."""
+        self._last: dict[int, int] = {}
+        """The number of the step that each of them was given last; `_latest` is that of all."""
+        self._latest = 0
         self._passed: dict[Lane, int] = {}
         """How many of the first steps of a recorded thread or task have been asked for, as far as that is known."""
         self.pending: set[int] = set()
@@ -138,6 +144,7 @@ class Matcher:
         self.pending.discard(step.number)
         self._waiting[self._identities.key(step)].remove(step)
         self._asked[lane][self._identities.likeness(step)] += 1
+        self._last[lane] = self._latest = step.number
         recorded = self._lane(step)
         if recorded is not None:
             self._own[lane] = recorded
@@ -178,16 +185,34 @@ class Matcher:
         asked = question.shown
         step, other = self._meant(question, asked, lane), next(self._candidates(question), None)
         hint = (
-            None if other is None else f"that call is step {other.number}, another thread's or task's to make"
+            self._inside_of(question)
+            if other is None
+            else f"that call is step {other.number}, another thread's or task's to make"
         )
         if step is None:
-            return Divergence(Kind.NOT_RECORDED, None, "$", MISSING, asked.title(), None, asked, hint=hint)
+            after = self._last.get(lane, self._latest) if self.pending else None
+            return Divergence(
+                Kind.NOT_RECORDED, None, "$", MISSING, asked.title(), None, asked, hint=hint, after=after
+            )
         recorded = self._identities.shown(step)
         if not self._identities.has_key_of(step, question):
             sides = recorded.title(), asked.title()
             return Divergence(Kind.NOT_RECORDED, step.number, "$", *sides, recorded, asked, hint=hint)
         path, expected, actual = first_difference(recorded.value, asked.value)
+        if hint is None and not distance(recorded.value, asked.value, 1):
+            hint = unlike(self._identities.value(step), question.held)
         return Divergence(Kind.INPUT, step.number, path, expected, actual, recorded, asked, hint=hint)
+
+    def _inside_of(self, question: Question) -> str | None:
+        """Of a call that is a step but for the block that it is in, which a thread does not know by itself."""
+        asked = self._identities.key_of(question)
+        for key, waiting in self._waiting.items():
+            if key == asked._replace(parent=key.parent):
+                for step in waiting.matching(question):
+                    if step.parent is None:
+                        return f"that call is step {step.number}, which was outside of any other"
+                    return f"that call is step {step.number}, inside of step {step.parent}; {COPY}"
+        return None
 
     def _may_be_beyond(self, lane: int) -> bool:
         """Whether a recording that was cut off may not have what the thread or task is about to do.
@@ -245,8 +270,5 @@ class Matcher:
             if other.number in self.pending or other.started is None or other.finished is None:
                 continue
             if other.number < step.number and other.started <= step.started <= other.finished:
-                return (
-                    f"if a thread took it that the call of step {other.number} had started, start that with"
-                    " contextvars.copy_context().run"
-                )
+                return f"if a thread took it that the call of step {other.number} had started: {COPY}"
         return None

@@ -9,13 +9,15 @@ from dataclasses import replace
 from functools import cache
 
 from stepwell.core.divergence import Divergence, Kind
+from stepwell.core.hints import hinted
 from stepwell.core.identity import Identities, Question
-from stepwell.core.matching import Matcher
+from stepwell.core.matching import COPY, Matcher
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.rerun import Place
 from stepwell.core.steps import STATE_UPDATE
 from stepwell.errors import StepwellError
 from stepwell.recorder.calls import in_loop
+from stepwell.recorder.context import current_frame
 from stepwell.recorder.lanes import Lanes, in_pool
 from stepwell.rerun.places import OWN, Places, callers, libraries
 from stepwell.rerun.stops import Diverged, Reached, Refused, Stop, WentLive
@@ -92,7 +94,7 @@ class Dialogue:
             self._go_on()
             found = self._found(question, lane)
             if isinstance(found, Divergence):
-                raise self._beyond_recording(Diverged(replace(found, where=str(place) if place else None)))
+                raise self._beyond_recording(Diverged(self._told(found, place)))
             if found is None:
                 raise self._beyond_recording(Reached("the recording ends here"))
             if found.in_doubt and found.type != STATE_UPDATE:
@@ -106,6 +108,12 @@ class Dialogue:
             self._changed.notify_all()
             self._on_step(found, place)
             return found
+
+    def _told(self, found: Divergence, place: Place | None) -> Divergence:
+        """With the line that asks, and what may be the cause."""
+        if found.hint is None and found.step is None and current_frame() is None:
+            found = replace(found, hint=f"this thread is inside of no step; {COPY}")
+        return hinted(replace(found, where=str(place) if place else None), self.run)
 
     def _found(self, question: Question, lane: int) -> RecordedStep | Divergence | None:
         """What it is. One of several threads that share their work may be early: then it waits for the others."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stepwell.core.divergence import Divergence, Kind
+from stepwell.core.hints import hinted
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Report
 from stepwell.core.shown import changed
@@ -29,7 +30,7 @@ def compare(dialogue: Dialogue, result: object, error: BaseException | None) -> 
     if found is None and error is None and recorded.result is not None:
         found = _other_result(recorded, result)
     if found is not None:
-        dialogue.end(Diverged(found))
+        dialogue.end(Diverged(hinted(found, recorded)))
     if error is not None and left is None and (found is not None or not recorded.complete):
         dialogue.note(f"the agent ended with {words(error)}{at(error)}")
 

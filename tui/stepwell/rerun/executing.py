@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepwell.core.codec import parse
 from stepwell.core.divergence import Divergence, Kind
+from stepwell.core.hints import hinted
 from stepwell.core.identity import Question
 from stepwell.core.recorded import RecordedStep
 from stepwell.core.shown import changed
@@ -168,10 +169,12 @@ def compare(playback: Playback, step: RecordedStep, result: object, error: BaseE
         actual = None if error is None else [type(error).__qualname__, str(error)]
         if _alike(expected, actual):
             return
-        raise playback.dialogue.end(Diverged(Divergence(Kind.OUTCOME, step.number, "$", expected, actual)))
-    difference = changed(payload.output, payload.output_exact, result)
+        difference: tuple[str, object, object] | None = "$", expected, actual
+    else:
+        difference = changed(payload.output, payload.output_exact, result)
     if difference is not None:
-        raise playback.dialogue.end(Diverged(Divergence(Kind.OUTCOME, step.number, *difference)))
+        found = hinted(Divergence(Kind.OUTCOME, step.number, *difference), playback.dialogue.run)
+        raise playback.dialogue.end(Diverged(found))
 
 
 def _alike(expected: list[Any] | None, actual: list[Any] | None) -> bool:

@@ -1,0 +1,73 @@
+"""A difference that is none of the agent's doing says what may be the cause, and others say nothing."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from stepwell.core.codec import encode
+from stepwell.core.divergence import Divergence, Kind
+from stepwell.core.hints import CHANCE, TIME, hinted, unlike
+from stepwell.core.recorded import RecordedRun
+from stepwell.core.shown import held, shown
+from stepwell.core.steps import RunHead
+
+NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
+SECONDS = int(NOON.timestamp())
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "hint"),
+    [
+        ("2026-11-30T16:01:13.123456+00:00", "2026-11-30T16:01:13.130000+00:00", TIME),
+        (
+            "You are. Today is Monday, November 30, 2026.",
+            "You are. Today is Tuesday, December 1, 2026.",
+            TIME,
+        ),
+        ("it is 9:59 now", "it is 10:01 now", TIME),
+        ("Mon Nov 30 16:01:13 2026", "Mon Nov 30 16:01:14 2026", TIME),
+        ("30.11.2026", "01.12.2026", TIME),
+        ("20261130_160113.txt", "20261130_160114.txt", TIME),
+        (f"at {SECONDS}.5", f"at {SECONDS + 2}.25", TIME),
+        (SECONDS + 0.5, SECONDS + 0.75, TIME),
+        (SECONDS * 1000, SECONDS * 1000 + 9, TIME),
+        (str(UUID(int=1 << 100)), str(UUID(int=1 << 90)), CHANCE),
+        ("key 0a1b2c3d4e5f6789", "key 9a1b2c3d4e5f6789", CHANCE),
+        ("2026-11-30, limit 50", "2026-11-30, limit 20", None),
+        ("order 1234567890", "order 1234567891", None),
+        ("10.0.0.12", "10.0.0.13", None),
+        ("v1.2.3 or 1:2", "v1.2.4 or 1:2", None),
+        ("decade", "facade", None),
+        (50, 20, None),
+        (-(10**400), float("nan"), None),
+        (True, False, None),
+        (None, "2026-11-30", None),
+    ],
+)
+def test_what_is_another_one_each_time_is_told(recorded: Any, now: Any, hint: str | None) -> None:
+    run = RecordedRun(RunHead(UUID(int=1), status="ok", started=NOON), ())
+    assert hinted(Divergence(Kind.INPUT, 1, "$", recorded, now), run).hint == hint
+    known = Divergence(Kind.INPUT, 1, "$", recorded, now, hint="known")
+    assert hinted(known, run) is known
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "said"),
+    [
+        ([{"a": (1,)}], [{"a": [1]}], "$[0].a was of type tuple and is of type list"),
+        ({"k": b"a"}, {"k": "b'a'"}, "$.k was of type bytes and is of type str"),
+        ({"k": {1: 2}}, {"k": {"1": 2}}, "the keys of $.k are of other types"),
+        ((1, {2}), (1, frozenset({2})), "$[1] was of type set and is of type frozenset"),
+    ],
+)
+def test_what_looks_alike_is_told_apart_by_its_type(recorded: Any, now: Any, said: str) -> None:
+    assert shown(recorded) == shown(now)
+    assert unlike(held_of(recorded), held_of(now)) == f"they look alike, but {said}"
+    assert unlike(held_of(now), held_of(now)) is None
+
+
+def held_of(value: object) -> object:
+    encoded = encode(value)
+    return held(encoded.plain, encoded.exact)

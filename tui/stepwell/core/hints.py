@@ -1,0 +1,112 @@
+"""What is to be said of a difference: a time of now or something drawn by chance, and types that look alike."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime
+
+from stepwell.core.codec import Unavailable
+from stepwell.core.divergence import Divergence, Kind, alike
+from stepwell.core.recorded import RecordedRun
+from stepwell.core.state import Path, path_text
+from stepwell.core.world import MISSING
+
+TIME = 'if that is the time of now, it has to be a step: run.value("now", …)'
+CHANCE = 'if that is drawn by chance, it has to be a step: run.value("id", …)'
+
+_TYPES = {"t": "tuple", "b": "bytes"}
+"""Names of types for people, where the codec has others."""
+_KINDS = (Kind.INPUT, Kind.STATE, Kind.OUTCOME, Kind.RESULT)
+_YEAR = 366 * 86_400
+_UNITS = (1, 10**3, 10**6, 10**9)
+"""How many of what a number may count are in a second."""
+_LONGEST = 80
+"""Characters before a difference in which what differs may begin."""
+
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
+_WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+_DAY = (
+    rf"(?:\d{{4}}[-/.]\d\d[-/.]\d\d|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|\d{{8}}"
+    rf"|{_MONTH} +\d{{1,2}}(?:st|nd|rd|th)?(?:,? +\d{{4}})?|\d{{1,2}}\.? {_MONTH},?(?: \d{{4}})?)"
+)
+_TIME = re.compile(
+    rf"(?<![\w.])(?:(?:{_WEEKDAY},? +)?{_DAY}(?:(?:,? +(?:at )?|[T_-])(?:{_CLOCK}|\d{{6}}Z?)(?: \d{{4}})?)?"
+    rf"|{_CLOCK}|{_WEEKDAY})(?!\w)"
+)
+_NUMBER = re.compile(r"(?<![\w.])\d{10,19}(?:\.\d+)?(?![\w.])")
+_CHANCE = re.compile(
+    r"(?<![0-9A-Za-z])(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
+    r"|(?=\d*[A-Fa-f])(?=[A-Fa-f]*\d)[0-9A-Fa-f]{12,})(?![0-9A-Za-z])"
+)
+
+
+def hinted(found: Divergence, run: RecordedRun) -> Divergence:
+    """The same with a hint, where both sides look like what is another one each time."""
+    if found.hint is not None or found.kind not in _KINDS:
+        return found
+    began = run.head.started or (run.steps[0].started if run.steps else None)
+    return replace(found, hint=_hint(found.expected, found.actual, began))
+
+
+def _hint(expected: object, actual: object, began: datetime | None) -> str | None:
+    if isinstance(expected, str) and isinstance(actual, str):
+        if _both(_CHANCE, expected, actual):
+            return CHANCE
+        numbers = _both(_NUMBER, expected, actual) or ()
+        is_now = [_is_time(float(number), began) for number in numbers] == [True, True]
+        return TIME if is_now or _both(_TIME, expected, actual) else None
+    return TIME if _is_time(expected, began) and _is_time(actual, began) else None
+
+
+def _both(pattern: re.Pattern[str], one: str, other: str) -> tuple[str, str] | None:
+    """What of two texts is of the pattern, where they differ first."""
+    at = alike(one, other)
+    start = max(0, at - _LONGEST)
+    found = [_around(pattern, text[start : at + _LONGEST], at - start) for text in (one, other)]
+    then, now = found
+    if then is None or now is None or then.start() != now.start():
+        return None
+    return (then.group(), now.group()) if then.group() != now.group() else None
+
+
+def _around(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str] | None:
+    return next((found for found in pattern.finditer(text) if found.start() <= at <= found.end()), None)
+
+
+def _is_time(value: object, began: datetime | None) -> bool:
+    """Whether a number may be a time, counted since 1970, within a year of that one."""
+    if began is None or isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if not 0 < value < 10**20:
+        return False
+    return any(abs(value - began.timestamp() * unit) < _YEAR * unit for unit in _UNITS)
+
+
+def unlike(recorded: object, actual: object, path: Path = ()) -> str | None:
+    """Where two values that look alike are of other types, in words; both as `core.shown.held` has them."""
+    if isinstance(recorded, Unavailable) and isinstance(actual, Unavailable) and recorded.type == actual.type:
+        return unlike(recorded.fields, actual.fields, path) or _of_types(path, recorded, actual)
+    inside: list[tuple[object, object, str | int]] = []
+    if isinstance(recorded, dict) and isinstance(actual, dict):
+        inside = [(item, actual.get(key, MISSING), str(key)) for key, item in recorded.items()]
+    elif isinstance(recorded, list) and isinstance(actual, list):
+        inside = [(*both, index) for index, both in enumerate(zip(recorded, actual, strict=False))]
+    else:
+        return _of_types(path, recorded, actual)
+    return next((said for old, new, at in inside if (said := unlike(old, new, (*path, at)))), None)
+
+
+def _of_types(path: Path, *sides: object) -> str | None:
+    if MISSING in sides:
+        return f"they look alike, but the keys of {path_text(path[:-1])} are of other types"
+    then, now = map(_type, sides)
+    if then != now:
+        return f"they look alike, but {path_text(path)} was of type {then} and is of type {now}"
+    tags = {side.tag for side in sides if isinstance(side, Unavailable)}
+    return f"they look alike, but {path_text(path)} is another {then}" if len(tags) > 1 else None
+
+
+def _type(value: object) -> str:
+    return _TYPES.get(value.type, value.type) if isinstance(value, Unavailable) else type(value).__name__
