@@ -201,6 +201,39 @@ def test_sleeps_and_time_outs_of_tasks_pass_at_once_and_in_order(record: Record)
     assert REAL() - began < 1000
 
 
+def test_a_task_that_polls_its_loop_until_a_deadline_gets_there(record: Record) -> None:
+    async def agent(run: Run) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while loop.time() < deadline:
+            await asyncio.sleep(0)
+        await run.tool(fetch, "a")
+
+    seconds = 0.0
+    recorded = record(agent)
+    seconds = 5.0
+    assert play(recorded, agent).same
+
+
+def test_work_before_a_step_is_no_part_of_the_time_that_the_step_may_take(record: Record) -> None:
+    async def agent(run: Run) -> list[str]:
+        pages: list[str] = []
+        await run.tool(fetch, "first")
+        for name, seconds in (("a", 0.0), ("late", 1e4)):
+            select.select([], [], [], work)
+            try:
+                async with asyncio.timeout(work):
+                    pages += await asyncio.gather(run.tool(fetch, name, seconds), run.tool(fetch, "beside"))
+            except TimeoutError:
+                pages.append("too late")
+        return run.result([page.partition(" ")[0] for page in pages])
+
+    work = 0.2
+    recorded = record(agent)
+    work = 0.1
+    assert assert_same(recorded, agent) == ["a", "beside", "too"]
+
+
 def test_answers_of_parallel_calls_come_in_the_order_in_which_they_came(record: Record) -> None:
     async def agent(run: Run) -> list[str]:
         calls = [

@@ -15,11 +15,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import time_machine
 
+from stepwell.recorder.calls import in_loop
 from stepwell.rerun import imported
+
+if TYPE_CHECKING:
+    from stepwell.rerun.loop import ReplayLoop
 
 PATIENCE = 1000
 """So many readings see the same time, unless a step or a sleep comes between."""
@@ -69,6 +73,14 @@ class Clock:
             if when is not None and when > self.now and not self.live:
                 self._move(when - self.now)
 
+    def begin(self, when: int | None) -> None:
+        """A step begins. What the agent did before it took time, and so what it waits for since is as much later."""
+        before = self.now
+        self.move_to(when)
+        loop = self._loop()
+        if loop is not None and self.now > before:
+            loop.postpone(before, (self.now - before) / 1e6)
+
     def sleep(self, seconds: float) -> None:
         """In place of `time.sleep`: the clock moves on, and nobody waits."""
         if seconds < 0:
@@ -97,8 +109,21 @@ class Clock:
 
     async def until(self, when: int | None) -> None:
         """Wait until it is that late, in an event loop that lives by this clock; another does not wait."""
-        seconds = 0.0 if when is None or self.live else max(0, when - self.now) / 1e6
-        await asyncio.sleep(seconds if getattr(asyncio.get_running_loop(), "clock", None) is self else 0)
+        loop = self._loop()
+        if loop is None or self.live or when is None or when <= self.now:
+            await asyncio.sleep(0)
+            return
+        over = asyncio.Event()
+        timer = loop.exactly((when - self.now) / 1e6, over.set)
+        try:
+            await over.wait()
+        finally:
+            timer.cancel()
+
+    def _loop(self) -> ReplayLoop | None:
+        """The loop that runs here, if it lives by this clock."""
+        loop = asyncio.get_running_loop() if in_loop() else None
+        return cast("ReplayLoop", loop) if getattr(loop, "clock", None) is self else None
 
     def monotonic(self) -> float:
         """In place of `time.monotonic` and `time.perf_counter`."""

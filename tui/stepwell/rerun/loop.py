@@ -7,7 +7,9 @@ threads are at work, or a descriptor is waited for, it waits as any loop does, a
 from __future__ import annotations
 
 import asyncio
+import heapq
 import selectors
+import sys
 import threading
 import time
 import warnings
@@ -79,10 +81,34 @@ class ReplayLoop(asyncio.SelectorEventLoop):
     def __init__(self, clock: Clock, stuck: Callable[[], None] = lambda: None) -> None:
         self.clock = clock
         self._selector_of_replay = _Selector(clock, stuck)
+        self._since = clock.now
+        """When the clock moved last, as far as timers were made since: these are `_recent`."""
+        self._recent: list[asyncio.TimerHandle] = []
         super().__init__(self._selector_of_replay)
 
     def time(self) -> float:
-        return self.clock.seconds()
+        """Where the agent asks for it, as `while loop.time() < deadline` does, that is a reading of the clock."""
+        asker = str(sys._getframe(1).f_globals.get("__name__"))
+        return self.clock.seconds() if asker.partition(".")[0] == "asyncio" else self.clock.monotonic()
+
+    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:  # type: ignore[override]  # typeshed spells it with type variables
+        timer = super().call_at(when, callback, *args, context=context)
+        if self._since != self.clock.now:
+            self._since, self._recent = self.clock.now, []
+        self._recent.append(timer)
+        return timer
+
+    def exactly(self, seconds: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
+        """Call it after so long, whatever else takes time."""
+        return super().call_at(self.clock.seconds() + seconds, callback)
+
+    def postpone(self, since: int, seconds: float) -> None:
+        """The timers that were made when the clock showed `since` were made so much later."""
+        if self._since != since:
+            return
+        for timer in self._recent:
+            timer._when += seconds  # type: ignore[attr-defined]  # there is no other way to move one
+        heapq.heapify(self._scheduled)  # type: ignore[attr-defined]  # their order
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         if not isinstance(context.get("exception"), Stop):  # of which the report says more

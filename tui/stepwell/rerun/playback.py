@@ -117,7 +117,7 @@ class Playback:
         step = self.dialogue.ask(asked, place)
         if self._visit is not None:
             self._visit.asked(step)
-        self._clock.move_to(microseconds(step.started))
+        self._clock.begin(microseconds(step.started))
         return step
 
     def outcome(self, step: RecordedStep) -> Outcome:
