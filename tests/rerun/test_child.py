@@ -178,6 +178,11 @@ def test_of_endless_printing_the_first_megabyte_is_kept_and_the_rest_counted(
     assert kept.replay().output.count("x") == MOST - len("turn 0\nturn 1\n")
 
 
+def test_an_agent_may_do_without_its_streams(project: Project, kept: AgentProcess) -> None:
+    project.act("sys.stdout = sys.stderr = None")
+    assert kept.replay().same
+
+
 def test_it_has_no_terminal_and_reads_nothing(project: Project, kept: AgentProcess) -> None:
     project.act(
         "print(repr(sys.stdin.read()))\n"
@@ -226,6 +231,7 @@ def test_what_the_agent_imports_late_is_read_anew_each_time(project: Project, ba
     [
         ("def mian(run): ...", "bad has no main; is it mian?"),
         ("main = 3", "bad:main is a int, which cannot be called"),
+        ("def main(run, log): ...", "bad:main(run, log) cannot be called with the run alone, as an agent is"),
         (
             "import nothing_such",
             "bad.py:1: importing bad raised ModuleNotFoundError: No module named 'nothing_such'",

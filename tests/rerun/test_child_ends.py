@@ -13,6 +13,7 @@ import pytest
 
 from stepwell.errors import UsageError
 from stepwell.rerun.child.process import AgentProcess
+from stepwell.store.connect import resolve
 from tests.rerun.project import Project, descriptors, in_group, made
 
 
@@ -123,6 +124,9 @@ def test_a_keeper_that_is_killed_is_started_again(project: Project) -> None:
         os.kill(session, signal.SIGKILL)
         wait_until_gone(session)
         assert process.replay().same
+        project.act("os.kill(os.getsid(0), signal.SIGKILL); signal.pause()")
+        with pytest.raises(UsageError, match="kept ready for replays was ended by SIGKILL"):
+            process.replay()
 
 
 def test_one_that_is_closed_replays_no_more(project: Project) -> None:
@@ -154,6 +158,16 @@ def test_the_interpreter_of_a_virtual_environment_is_the_one_that_runs(project: 
     project.act("print(sys.prefix)")
     with project.process(python=sys.prefix) as process:
         assert f"{sys.prefix}\n" in process.replay().output
+
+
+def test_where_the_current_folder_is_gone_that_is_said(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(UsageError, match="the current folder is gone"):
+        AgentProcess(resolve(project.dsn), project.run_id, "agent:main")
 
 
 @pytest.mark.parametrize("python", ["/nowhere/python", "/", __file__])

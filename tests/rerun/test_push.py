@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -242,10 +241,15 @@ class Agent:
 """
 
 
-def test_a_class_of_agents_that_are_fed_is_named_as_any_agent(tmp_path: Path, schema_dsn: str) -> None:
-    (tmp_path / "fed.py").write_text(FED)
-    with made(tmp_path, schema_dsn) as project, closing(project.process("fed:Agent")) as process:
-        for to, served in [(None, 6), (3, 3), (None, 6)]:
-            report = process.replay(to)
-            assert (report.divergence, report.refused, report.served) == (None, None, served)
-            assert report.output == "found 3\n" * (served // 2)
+def test_a_class_of_agents_that_are_fed_is_named_as_any_agent_and_so_is_one_of_them(
+    tmp_path: Path, schema_dsn: str
+) -> None:
+    (tmp_path / "fed.py").write_text(f"{FED}\nagent = Agent()\n")
+    with made(tmp_path, schema_dsn) as project:
+        with project.process("fed:Agent") as process:
+            for to, served in [(None, 6), (3, 3), (None, 6)]:
+                report = process.replay(to)
+                assert (report.divergence, report.refused, report.served) == (None, None, served)
+                assert report.output == "found 3\n" * (served // 2)
+        with project.process("fed:agent") as process:
+            assert [process.replay().same for _ in range(2)] == [True, True]

@@ -39,7 +39,7 @@ class Death:
         code = os.waitstatus_to_exitcode(self.status)
         if code >= 0:
             return f"{doing}ended by os._exit({code})"
-        name = _signal(-code)
+        name = signal_name(-code)
         if name == "SIGKILL":
             return f"{doing}was killed by SIGKILL{_LIKELY}"
         return f"{doing}died of {name}{at}"
@@ -57,7 +57,8 @@ class Death:
         )
 
 
-def _signal(number: int) -> str:
+def signal_name(number: int) -> str:
+    """`SIGKILL`."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import os
 import re
 import sys
@@ -14,7 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from stepwell.errors import UsageError
+from stepwell.recorder.functions import takes
 from stepwell.rerun.places import Places, libraries
+from stepwell.rerun.push import PushAgent
 
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -42,8 +45,14 @@ def find_agent(name: str) -> Any:
             raise UsageError(f"{so_far} has no {part}{meant}")
         found = getattr(found, part)
         so_far = f"{so_far}.{part}"
+    if isinstance(found, PushAgent) and not isinstance(found, type):
+        return found
     if not callable(found):
         raise UsageError(f"{name} is a {type(found).__name__}, which cannot be called")
+    if not takes(found, 1) and not takes(found, 0):
+        raise UsageError(
+            f"{name}{inspect.signature(found)} cannot be called with the run alone, as an agent is"
+        )
     return found
 
 

@@ -21,7 +21,7 @@ from stepwell.errors import EncodingError, StepwellError
 from stepwell.rerun import guards
 from stepwell.rerun.child.finding import find_agent
 from stepwell.rerun.child.line import Line, Message
-from stepwell.rerun.child.playing import play_and_end, refuse_too_little
+from stepwell.rerun.child.playing import flush, play_and_end, refuse_too_little
 from stepwell.rerun.child.setup import WROTE, Setup
 from stepwell.rerun.child.sources import Sources
 from stepwell.rerun.database import Database
@@ -181,9 +181,3 @@ def _live(setup: Setup, recorded: RecordedRun, asked: Message) -> Live | None:
         return None
     edited = next((recorded.by_number[number] for number, _ in asked["edits"]), None)
     return Live(setup.target, lambda leave: leave.step == asked["live"], edited)
-
-
-def flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # nobody reads it, or the agent has closed it
-            stream.flush()

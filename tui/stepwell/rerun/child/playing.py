@@ -41,11 +41,16 @@ def play_and_end(
     except BaseException as error:  # the last place that could say so
         report = _refused(f"{type(error).__name__}: {error}", error)
     faulthandler.cancel_dump_traceback_later()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
+    flush()
     _say(setup, report)
     os._exit(WROTE if terms.database is not None and terms.database.writing else 0)
+
+
+def flush() -> None:
+    """Hand on what was printed."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # the agent may have put anything there, or closed it
+            stream.flush()
 
 
 def refuse_too_little(memory: int | None) -> None:

@@ -67,7 +67,7 @@ class AgentProcess:
         if memory is not None and memory <= 0:
             raise UsageError("memory is a number of bytes above 0")
         self._target, self._run, self._agent, self._pure = target, str(run_id), agent, tuple(pure)
-        self._python, self._cwd = _interpreter(python), None if cwd is None else str(cwd)
+        self._python, self._cwd = _interpreter(python), _folder(cwd)
         self._timeout, self._memory = timeout, memory
         self._one = threading.Lock()
         self._number = 0
@@ -221,6 +221,14 @@ def _pinned(conninfo: str) -> str:
     found: dict[str, Any] = {**environment, **conninfo_to_dict(conninfo)}
     # What a service file says goes before the environment, and only libpq reads that.
     return conninfo if "service" in found else make_conninfo(**found)
+
+
+def _folder(given: str | Path | None) -> str:
+    """Where it is to run. Raises UsageError where that is the current folder, and is gone."""
+    try:
+        return os.getcwd() if given is None else str(given)
+    except FileNotFoundError:
+        raise UsageError("the current folder is gone, and agents are found from it; go to another") from None
 
 
 def _interpreter(given: str | Path | None) -> str:

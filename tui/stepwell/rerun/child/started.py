@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 from stepwell.core.codec import decode, parse
 from stepwell.core.rerun import Place, Report, report_from_json
 from stepwell.errors import UsageError
+from stepwell.rerun.child.death import signal_name
 from stepwell.rerun.child.line import Line, Message
 from stepwell.rerun.child.output import Output
 from stepwell.rerun.child.setup import Setup
@@ -36,7 +37,7 @@ class Child:
     it cannot be run.
     """
 
-    def __init__(self, python: str, cwd: str | None, setup: Callable[[int, int, int], Setup]) -> None:
+    def __init__(self, python: str, cwd: str, setup: Callable[[int, int, int], Setup]) -> None:
         self.places = Places(())
         self._python = python
         self._groups: set[int] = set()
@@ -59,7 +60,7 @@ class Child:
             here.close()
             os.close(reading)
             self._close_files()
-            raise UsageError(f"{python} cannot be run: {problem.strerror}") from problem
+            raise UsageError(f"{python} cannot be run in {cwd}: {problem.strerror}") from problem
         finally:
             there.close()
             os.close(writing)
@@ -127,6 +128,8 @@ class Child:
         """In one line, of a process that has ended by itself."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(LAST_WORDS)
+        if (status := self._process.returncode or 0) < 0:
+            return f"the process that is kept ready for replays was ended by {signal_name(-status)}"
         self.output.read()
         said = self.output.take().strip().splitlines()
         last = said[-1] if said else f"exit status {self._process.returncode}"
