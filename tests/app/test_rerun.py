@@ -143,6 +143,23 @@ def test_a_move_does_not_wait_for_an_agent_that_hangs(desk_dsn: str, desk_folder
     debug(desk_dsn, DESK, act, agent=AGENT, opened=False)
 
 
+def test_what_was_ended_for_a_suspended_app_is_run_again(desk_dsn: str, desk_folder: Path) -> None:
+    """As by Ctrl-Z, or for an editor: nobody has asked for its end."""
+    wait = "import os, threading\n    os.path.exists('go') or threading.Event().wait()\n"
+    desk.write(desk_folder, ("    messages = [", f"    {wait}    messages = ["))
+
+    async def act(debugger: Debugging) -> None:
+        await debugger.until(lambda: debugger.screen.view is not None and not debugger.view.stale)
+        await debugger.until(lambda: "AGENT running" in title(debugger))
+        assert "agent: running; Ctrl-C stops it" in debugger.status
+        debugger.app.app_suspend_signal.publish(debugger.app)
+        (desk_folder / "go").touch()
+        debugger.app.app_resume_signal.publish(debugger.app)
+        await debugger.until(lambda: "AGENT same to 1" in title(debugger))
+
+    debug(desk_dsn, DESK, act, agent=AGENT, opened=False)
+
+
 def test_what_keeps_the_agent_from_being_run_is_said_and_the_run_still_steps(
     desk_dsn: str, desk_folder: Path
 ) -> None:

@@ -212,6 +212,8 @@ DIVERGENCE: list[Binding] = [
 LIVE: list[Binding] = [
     key("y", "go_on", "live-go-on", "go on for real", "once it is said which calls that will be"),
     key("ctrl+c", "stop", "live-stop", "end it", "what it has done by then stays in the branch"),
+    key("space,pagedown", "scroll(1)", "live-page-down", "page down", "where not all is in view"),
+    key("pageup,backspace", "scroll(-1)", "live-page-up", "page up", "likewise"),
     key("q,escape", "close", "live-close", "back", "to the run; not while it goes on"),
 ]
 """Before an agent goes on for real, and while it does."""

@@ -86,6 +86,8 @@ class Rerun:
         report = self.report
         if self.error:
             return f"agent: {self.error}"
+        if self.slow:
+            return "agent: running; Ctrl-C stops it"
         if report is None:
             return ""
         if report.divergence is not None:
@@ -105,7 +107,7 @@ class Rerun:
 
     @property
     def is_well(self) -> bool:
-        return not self.error and (self.report is None or self.report.same)
+        return not self.error and (self.slow or self.report is None or self.report.same)
 
 
 def at_step(word: str, found: Divergence) -> str:

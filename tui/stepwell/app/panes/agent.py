@@ -12,11 +12,10 @@ from stepwell.app.present import (
     cells,
     clean,
     note,
-    raw,
-    rows,
     size,
     wrap,
 )
+from stepwell.app.present.documents import wrapped
 from stepwell.app.rerun import Rerun, place_words, shortened
 from stepwell.app.view import View
 
@@ -45,7 +44,7 @@ def agent_pane(rerun: Rerun | None, width: int) -> tuple[str, Document]:
         return "cannot be run", note(clean(rerun.error), width, Role.ERROR)
     to = "the end" if rerun.to is None else str(rerun.to)
     printed = f"printed {size(len(report.output))}" if report.output else "printed nothing"
-    output = rows(raw(report.output.removesuffix("\n"), width)) if report.output else ()
+    output = wrapped(report.output.removesuffix("\n"), width) if report.output else ()
     return f"{printed} up to {to}", Rows(chain(_about(rerun, width), output))
 
 

@@ -18,6 +18,8 @@ AGENT = 3
 """That of what its code came to, where that is as recorded."""
 SHORTEST_NAME = 12
 """Cells that the name of a run has at least."""
+LEAST_AGENT = 16
+"""Cells that what came of the agent's code has at least."""
 LONGEST_REASON = 36
 """Cells that why it failed has at most."""
 
@@ -36,6 +38,7 @@ def title_line(view: View, width: int) -> Line:
         Span(" ".join([_status(run), *map(_shortened, _why(run, wide=width >= 110))]), role),
         *_agent(view),
     ]
+    rest = rest if view.agent is None else _with_room(rest, width)
     rest += _fitting_shape(view, rest, width)
     room = max(SHORTEST_NAME, width - sum(cells(span.text) for span in rest) - len(READ_ONLY) - 2)
     name = clean(run.name) if run.name else "run"
@@ -81,6 +84,14 @@ def _agent(view: View) -> Iterator[Span]:
     """Whether the agent's code does what was recorded."""
     if view.agent is not None:
         yield Span(f"  {view.agent.title()}", Role.HEADING if view.agent.is_well else Role.ERROR)
+
+
+def _with_room(rest: list[Span], width: int) -> list[Span]:
+    """What came of the agent's code, which stands last, cut where READ ONLY would have to go for it."""
+    over = SHORTEST_NAME + sum(cells(span.text) for span in rest) + 2 + len(READ_ONLY) - width
+    last = rest[-1]
+    room = cells(last.text) - over
+    return [*rest[:-1], Span(fit(last.text, room), last.role)] if over > 0 and room > LEAST_AGENT else rest
 
 
 def _fitting_shape(view: View, rest: Sequence[Span], width: int) -> list[Span]:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from stepwell.app.panes.bars import ends, keys_line
-from stepwell.app.present import Line, Role, Span, clean, duration, wrap
+from stepwell.app.present import Line, Role, Span, clean, duration, line_cells, wrap
 from stepwell.app.present.leaving import warning
 from stepwell.app.rerun import shortened
 from stepwell.core.rerun import Leave
 
 KEYS = {
     "looking": (("q", "back"), ("Ctrl-C", "back")),
-    "asking": (("y", "go on for real"), ("q", "back: nothing is called")),
+    "asking": (("y", "go on for real"), ("q", "back")),
     "going": (("Ctrl-C", "end it"),),
     "over": (("q", "back"),),
 }
@@ -56,9 +56,6 @@ def live_lines(view: LiveView, width: int) -> list[Line]:
 
 
 def _texts(view: LiveView) -> Iterator[tuple[str, Role]]:
-    if view.told:
-        yield clean(shortened(view.told)), Role.ERROR
-        yield "", Role.PLAIN
     match view.phase:
         case "over":
             yield clean(shortened(view.over)), Role.PLAIN
@@ -75,8 +72,12 @@ def _texts(view: LiveView) -> Iterator[tuple[str, Role]]:
             )
             if view.ending:
                 yield "ending it", Role.PLAIN
+    if view.told:
+        yield "", Role.PLAIN
+        yield clean(shortened(view.told)), Role.ERROR
 
 
-def below_line(view: LiveView, width: int) -> Line:
-    """The keys."""
-    return keys_line(width, KEYS[view.phase])
+def below_line(view: LiveView, position: str, width: int) -> Line:
+    """The keys, and which lines are in view."""
+    right = [Span(f" {position}")]
+    return (*keys_line(width - line_cells(right), KEYS[view.phase]), *right)

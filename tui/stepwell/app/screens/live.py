@@ -13,8 +13,9 @@ from textual.screen import Screen
 from stepwell.app.going import Going
 from stepwell.app.keys import LIVE
 from stepwell.app.messages import Failed, OpenAddress, Reran
+from stepwell.app.panes.heading import where
 from stepwell.app.panes.live import LiveView, below_line, live_lines, title_line
-from stepwell.app.present import Line
+from stepwell.app.present import Rows
 from stepwell.app.present.leaving import stayed
 from stepwell.app.rerun import CANCELLED
 from stepwell.app.screens.rerunning import HURRY, LEAVING
@@ -67,13 +68,13 @@ class LiveScreen(Screen[OpenAddress | None]):
 
     def _show(self, view: LiveView) -> None:
         self.view = view
-        lines: dict[str, Callable[[int, int], list[Line]]] = {
-            "title": lambda width, _: [title_line(self.view, width)],
-            "body": lambda width, _: live_lines(self.view, width),
-            "keys": lambda width, _: [below_line(self.view, width)],
-        }
-        for name, make in lines.items():
-            self.query_one(f"#live-{name}", Lines).fill(make)
+        self.query_one("#live-title", Lines).fill(lambda width, _: [title_line(self.view, width)])
+        self.query_one("#live-body", Lines).fill(lambda width, _: Rows(live_lines(self.view, width)))
+        self.on_lines_moved()
+
+    def on_lines_moved(self) -> None:
+        position = where(self.query_one("#live-body", Lines).position)
+        self.query_one("#live-keys", Lines).fill(lambda width, _: [below_line(self.view, position, width)])
 
     def _tick(self) -> None:
         if self.view.phase == "going":
@@ -97,6 +98,9 @@ class LiveScreen(Screen[OpenAddress | None]):
     def _cannot(self, message: Failed) -> None:
         message.stop()
         self._show(replace(self.view, over=message.text))
+
+    def action_scroll(self, pages: int) -> None:
+        self.query_one("#live-body", Lines).move_pages(pages)
 
     def action_go_on(self) -> None:
         leave = self.view.leave

@@ -51,8 +51,8 @@ class RerunningScreen(AskingScreen):
         """The step that it was run to, or is being run to; None for as far as it goes."""
         self._asked: object | None = None
         """What is waited for, None for nothing."""
-        self._newest_run = self._ended_run = 0
-        """The worker's newest job, and one that was cancelled."""
+        self._newest_run = self._ended_run = self._cut_short = 0
+        """The worker's newest job, one that was cancelled, and one that was ended as the app was suspended."""
 
     @property
     def settled(self) -> bool:
@@ -61,8 +61,14 @@ class RerunningScreen(AskingScreen):
     def on_mount(self) -> None:
         if self._agents is not None and self.runner is not None:
             self._agents.start()
-            self._agents.rest_with(self, self.runner.cancel)
+            self._agents.rest_with(self, self._rest)
             self._agents.submit("start", self.runner.start)
+
+    def _rest(self) -> None:
+        """End what is run as the app is suspended: it is run again, as nobody has asked for its end."""
+        if self._agents is not None and self.runner is not None:
+            self._cut_short = self._agents.current
+            self.runner.cancel()
 
     def on_unmount(self) -> None:
         if self._agents is not None and self.runner is not None:
@@ -143,6 +149,10 @@ class RerunningScreen(AskingScreen):
         if message.asked is not None and message.asked is not self._asked:
             return
         self._asked = None
+        if self._cut_short and self._cut_short == self._newest_run:
+            self._run_at = None
+            self._rerun_here()
+            return
         if message.report is None:
             self._run_at = None  # the next move tries again
             agent = replace(view.agent, report=None, error=message.error, slow=False)
