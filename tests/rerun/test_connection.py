@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -317,6 +319,32 @@ def _qty(dsn: str, run: Run, order: int) -> Any:
         return run.connection.execute("SELECT qty FROM orders WHERE id = %s", (order,)).fetchone()
     with psycopg.connect(dsn) as other:
         return other.execute("SELECT qty FROM orders WHERE id = %s", (order,)).fetchone()
+
+
+def test_who_has_waited_for_another_sees_what_that_did(dsn: str) -> None:
+    change = changer(dsn)
+
+    def agent(run: Run) -> object:
+        own = run.connection
+
+        def look() -> Any:
+            found = own.execute("SELECT qty FROM orders WHERE id = 1").fetchone()
+            own.execute("UPDATE orders SET qty = 3 WHERE id = 2")
+            own.commit()
+            return found
+
+        run.tool(tell, "first")
+        with ThreadPoolExecutor(1) as pool:
+            for qty in (2, 4):
+                text = f"UPDATE orders SET qty = {qty} WHERE id = 1"
+                pool.submit(copy_context().run, run.tool, change, text).result()
+                run.tool(tell, look())
+            pool.submit(
+                copy_context().run, run.tool, change, "UPDATE orders SET qty = 5 WHERE id = 1"
+            ).result()
+        return run.result(look())
+
+    assert_same(again(dsn, record(dsn, agent), agent))
 
 
 def test_a_process_of_its_own_has_it_too(dsn: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import defaultdict
 
 from stepwell.core.omitted import Stand
@@ -19,6 +19,9 @@ class Moments:
         self._last: tuple[RecordedStep, bool] | None = None
         self._asked: dict[int, int] = {}
         """Who has asked for which step."""
+        self._ended: list[int] = []
+        """Of the steps that have been answered their places in the order in which they ended then."""
+        self._by_end = {step.finished_order: step for step in run.steps}
         self._lanes: dict[int | None, list[int]] = defaultdict(list)
         for step in run.steps:
             self._lanes[step.lane].append(step.number)
@@ -31,6 +34,8 @@ class Moments:
     def answered(self, step: RecordedStep) -> None:
         """Who asked for it has what the step gave."""
         self._at[self._asked[step.number]] = self._last = step, False
+        if step.finished_order is not None:
+            insort(self._ended, step.finished_order)
 
     def of(self, lane: int) -> Stand:
         """Where it is."""
@@ -38,7 +43,27 @@ class Moments:
         if found is None:
             return Stand(None, begun=False, following=self._run.steps[0].number if self._run.steps else None)
         step, begun = found
-        return Stand(step.number, begun, None if begun else self._following(step))
+        following = None if begun else self._following(step)
+        latest = self._latest(step, begun, following)
+        return Stand(step.number, begun, following) if latest is None else Stand(latest, False, following)
+
+    def _latest(self, step: RecordedStep, begun: bool, following: int | None) -> int | None:
+        """The step of another thread or task that had ended last since then, and before what came next here.
+
+        Whoever waited for it saw what it did; whoever did not may have.
+        """
+        if begun:
+            since, until = (
+                step.finished_before,
+                None if step.finished_order is None else step.finished_order - 1,
+            )
+        else:
+            since = step.finished_order
+            until = None if following is None else self._run.by_number[following].finished_before
+        at = len(self._ended) if until is None else bisect_right(self._ended, until)
+        if since is None or at == 0 or self._ended[at - 1] <= since:
+            return None
+        return self._by_end[self._ended[at - 1]].number
 
     def _following(self, step: RecordedStep) -> int | None:
         """The next one of the same thread or task that is not inside of this one."""
