@@ -9,9 +9,11 @@ import pytest
 
 from stepwell.core.past import Instant, Origin
 from stepwell.errors import DatabaseError
+from stepwell.store import changes
 from stepwell.store.connect import connect, resolve
 from stepwell.store.held import Held
 from stepwell.store.watching import watch
+from tests.rerun.orders import do
 
 Connection = psycopg.Connection[Any]
 MAKE = """
@@ -138,6 +140,36 @@ def test_what_the_past_has_by_now_is_taken_from_the_overlay(owner: Connection, s
         assert rows(held, "SELECT id, name FROM parts ORDER BY id") == [(1, "uno"), (3, "three"), (4, "vier")]
         (overlay,) = (each for each in held.overlays if each.standing.table.name == "parts")
         assert [row[0] for row in held.raw.execute(f"SELECT id FROM {overlay.rows.as_string(None)}")] == [4]
+
+
+def test_nothing_gives_way_to_what_was_there_before(owner: Connection, schema_dsn: str) -> None:
+    before = now(owner)
+    owner.execute("UPDATE parts SET name = 'uno' WHERE id = 1")
+    after = now(owner)
+    target = resolve(schema_dsn)
+    with closing(Held(target, lambda: connect(target), writing=True)) as held:
+        for instant in (after, before, after):
+            held.is_turned()
+            assert held.turn(instant, None) == []
+            if instant == after:
+                held.raw.execute("UPDATE parts SET name = 'one' WHERE id = 1")
+            assert rows(held, "SELECT name FROM parts WHERE id = 1") == [("one",)]
+        held.turn(after, None)
+        assert rows(held, "SELECT name FROM parts WHERE id = 1") == [("one",)]
+
+
+def test_what_the_agents_connection_wrote_is_found_however_much_others_did(
+    owner: Connection, schema_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "MOST_ENTRIES", 20)
+    instants = [now(owner)]
+    do(schema_dsn, "INSERT INTO parts (id, name) SELECT n, 'n' FROM generate_series(100, 140) AS n")
+    instants.append(now(owner))
+    owner.execute("UPDATE parts SET name = 'uno' WHERE id = 1")
+    instants.append(now(owner))
+    target = resolve(schema_dsn)
+    with closing(Held(target, lambda: connect(target), writing=False)) as held:
+        assert [held.wrote(instants[0], each, None) for each in instants] == [False, False, True]
 
 
 def test_a_standby_has_no_temporary_tables(standby_dsn: str) -> None:

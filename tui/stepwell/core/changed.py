@@ -109,6 +109,17 @@ def sees(instant: Instant, xid: int, position: int) -> bool:
     return position <= _seen(instant, xid)
 
 
+def is_earlier(one: Instant, other: Instant) -> bool:
+    """Whether one instant of a server was taken before the other, as far as they tell."""
+    return _progress(one) < _progress(other)
+
+
+def _progress(instant: Instant) -> tuple[int, int, int]:
+    """What grows as transactions end, and as the agent's own one gets on."""
+    snapshot = parsed(instant.snapshot)
+    return snapshot.end, -len(snapshot.running), instant.position or 0
+
+
 def _seen(instant: Instant, xid: int) -> int:
     """Up to which position an instant sees what a transaction has written."""
     if instant.own == xid:

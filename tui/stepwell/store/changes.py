@@ -108,16 +108,17 @@ def _entries(
     ]
 
 
-def written(standing: Standing, before: Instant, after: Instant) -> sql.Composed:
-    """The entries of transactions that the later instant saw and the earlier one did not."""
+def written(standing: Standing, before: Instant, after: Instant, backend: int | None = None) -> sql.Composed:
+    """The entries of transactions that the later instant saw and the earlier one did not, of one backend or of all."""
     return sql.SQL(
         "(SELECT * FROM {log} AS e WHERE (e.xid >= {oldest} AND e.xid < {end} OR e.xid = {own})"
-        " AND ({seen}) AND NOT ({known}) ORDER BY e.position LIMIT {most}) AS written"
+        " AND {by} AND ({seen}) AND NOT ({known}) ORDER BY e.position LIMIT {most}) AS written"
     ).format(
         log=sql.Identifier(LOG, f"t{standing.id}"),
         oldest=_xid(xmin_of(before)),
         end=_xid(end_of(after)),
         own=_xid(after.own),
+        by=sql.SQL("true" if backend is None else "e.backend = {}").format(sql.Literal(backend)),
         seen=visible(after),
         known=visible(before),
         most=sql.Literal(MOST_ENTRIES),

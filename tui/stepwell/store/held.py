@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 from psycopg.pq import PipelineStatus, TransactionStatus
 
+from stepwell.core.changed import is_earlier
 from stepwell.core.past import Certainty, Instant, Origin, Table
 from stepwell.errors import DatabaseError
 from stepwell.store.asof import Survey, judge_again, survey, turn
@@ -51,7 +52,7 @@ class Held:
         self._paths: dict[str, tuple[str, ...]] = {}
         """For each path that was set here, what was that of the session then."""
         self._marks: dict[str | None, Instant | None] = {}
-        """For each mark that was set here, the instant that names meant."""
+        """For each mark that was set here, the last instant that names had meant by then."""
         self._settled: Instant | None = None
         """That of the mark found last, up to which overlays are settled."""
         try:
@@ -131,7 +132,8 @@ class Held:
             notes += settle(self.raw, overlay, self._settled, instant)
             number(self.raw, overlay, self._settled, instant)
         mark = str(len(self._marks) + 1)
-        self._marks[mark] = instant
+        is_behind = self._settled is not None and instant is not None and is_earlier(instant, self._settled)
+        self._marks[mark] = self._settled if is_behind else instant
         (now,) = self.raw.execute(query("mark_place"), {"mark": mark}, prepare=False).fetchone() or ("",)
         self._paths[now] = self._path
         return notes

@@ -35,8 +35,8 @@ def read_writes(
     found = list(instants)
     rows = connection.execute(
         sql.SQL(
-            "SELECT ARRAY[{key}]::text[], e.new_xid IS NULL, e.old_xid IS NULL, e.xid::text, e.position, e.backend FROM {log} AS e"
-            " WHERE (e.xid >= {oldest}::xid8 AND e.xid < {end}::xid8 OR e.xid = ANY ({owns}::xid8[]))"
+            "SELECT ARRAY[{key}]::text[], e.new_xid IS NULL, e.old_xid IS NULL, e.xid::text, e.position, e.backend"
+            " FROM {log} AS e WHERE (e.xid >= {oldest}::xid8 AND e.xid < {end}::xid8 OR e.xid = ANY ({owns}::xid8[]))"
             " AND e.backend = ANY ({backends}) ORDER BY e.position LIMIT {most}"
         ).format(
             key=listed([sql.Identifier("e", f"a{number}") for number in standing.key]),

@@ -146,8 +146,8 @@ def _make(connection: Connection[Any], standing: Standing) -> Overlay:
     connection.execute(sql.SQL("ALTER TABLE {} ADD PRIMARY KEY ({})").format(overlay.rows, names(table.key)))
     connection.execute(
         sql.SQL(
-            "CREATE TEMPORARY TABLE {made} AS SELECT {key}, ''::text AS \"!mark\", false AS \"!new\" FROM {past} WITH NO DATA;"
-            ' ALTER TABLE {made} ADD PRIMARY KEY ({key}, "!mark")'
+            'CREATE TEMPORARY TABLE {made} AS SELECT {key}, NULL::text AS "!mark", false AS "!new" FROM {past}'
+            ' WITH NO DATA; ALTER TABLE {made} ADD PRIMARY KEY ({key}, "!mark")'
         ).format(made=overlay.made, key=names(table.key), past=overlay.past)
     )
     parts = {"view": overlay.view, "past": overlay.past, "overlay": overlay.rows}

@@ -5,6 +5,7 @@ from typing import Any
 
 from psycopg import Connection, sql
 
+from stepwell.core.changed import is_earlier
 from stepwell.core.past import Certainty, Instant
 from stepwell.store.asof import Standing
 from stepwell.store.capture import LOG
@@ -23,7 +24,10 @@ def settle(
 
     Rows that the past has by now are taken out of the overlay, and those that the agent's connection, where it is
     known, wrote otherwise. Returns what was otherwise: `wrote other values to orders, key 7: status 'x', recorded 'y'`.
+    Nothing gives way to what was there before, as a thread or task sees it that is behind another.
     """
+    if before is not None and after is not None and is_earlier(after, before):
+        return []
     connection.execute(
         sql.SQL(
             'DELETE FROM {rows} AS o WHERE CASE WHEN o."!gone" THEN NOT EXISTS (SELECT FROM {past} AS p WHERE {same})'
@@ -119,7 +123,7 @@ def wrote(
     """Whether the agent's connection, which both are of, wrote to one of these tables between the two."""
     return any(
         connection.execute(
-            sql.SQL("SELECT FROM {} WHERE {} LIMIT 1").format(written(each, before, after), _mine(after)),
+            sql.SQL("SELECT FROM {} LIMIT 1").format(written(each, before, after, after.backend)),
             prepare=False,
         ).fetchone()
         is not None
