@@ -333,15 +333,20 @@ def test_who_has_waited_for_another_sees_what_that_did(dsn: str) -> None:
             own.commit()
             return found
 
+        def elsewhere(qty: int) -> None:
+            there = copy_context()
+            text = f"UPDATE orders SET qty = {qty} WHERE id = 1"
+            pool.submit(lambda: there.run(lambda: run.tool(change, text))).result()
+
         run.tool(tell, "first")
         with ThreadPoolExecutor(1) as pool:
             for qty in (2, 4):
-                text = f"UPDATE orders SET qty = {qty} WHERE id = 1"
-                pool.submit(copy_context().run, run.tool, change, text).result()
+                elsewhere(qty)
                 run.tool(tell, look())
-            pool.submit(
-                copy_context().run, run.tool, change, "UPDATE orders SET qty = 5 WHERE id = 1"
-            ).result()
+            with run.step("tool_call", "look") as step:
+                elsewhere(5)
+                step.output = look()
+            elsewhere(6)
         return run.result(look())
 
     assert_same(again(dsn, record(dsn, agent), agent))

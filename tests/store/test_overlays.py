@@ -31,6 +31,10 @@ CREATE TABLE typed (made int PRIMARY KEY, price numeric(8,2), code varchar(3), m
 CREATE SEQUENCE shared START 500 INCREMENT 10;
 CREATE TABLE numbered (id int PRIMARY KEY DEFAULT nextval('shared'), name text NOT NULL);
 INSERT INTO numbered (name) VALUES ('first');
+CREATE TABLE stamped (id int PRIMARY KEY, name text, stamp int);
+INSERT INTO stamped VALUES (1, 'one', 0);
+CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN new.stamp := old.stamp + 1; RETURN new; END $$;
+CREATE TRIGGER stamp BEFORE UPDATE ON stamped FOR EACH ROW EXECUTE FUNCTION stamp();
 """
 
 
@@ -38,7 +42,7 @@ INSERT INTO numbered (name) VALUES ('first');
 def owner(schema_dsn: str) -> Iterator[Connection]:
     with psycopg.connect(schema_dsn, autocommit=True) as connection:
         connection.execute(MAKE)
-        for table in ("pairs", "parts", "typed", "numbered"):
+        for table in ("pairs", "parts", "typed", "numbered", "stamped"):
             watch(connection, table)
         yield connection
 
@@ -128,6 +132,7 @@ def test_what_the_past_has_by_now_is_taken_from_the_overlay(owner: Connection, s
     owner.execute("UPDATE parts SET name = 'uno' WHERE id = 1")
     owner.execute("DELETE FROM parts WHERE id = 11")
     owner.execute("INSERT INTO parts (id, name) VALUES (3, 'three')")
+    owner.execute("UPDATE stamped SET name = 'uno'")
     after = now(owner)
     target = resolve(schema_dsn)
     with closing(Held(target, lambda: connect(target), writing=True)) as held:
@@ -135,8 +140,12 @@ def test_what_the_past_has_by_now_is_taken_from_the_overlay(owner: Connection, s
         held.turn(before, None)
         held.raw.execute("UPDATE parts SET name = 'uno' WHERE id = 1; DELETE FROM parts WHERE id = 11")
         held.raw.execute("INSERT INTO parts (id, name) VALUES (3, 'drei'), (4, 'vier')")
+        held.raw.execute("UPDATE stamped SET name = 'uno'")
         held.is_turned()
-        assert held.turn(after, None) == ["wrote other values to parts, key 3: name 'drei', recorded 'three'"]
+        assert held.turn(after, None) == [
+            "wrote other values to parts, key 3: name 'drei', recorded 'three'",
+            "wrote other values to stamped, key 1: stamp '0', recorded '1' (or a trigger of stamped did)",
+        ]
         assert rows(held, "SELECT id, name FROM parts ORDER BY id") == [(1, "uno"), (3, "three"), (4, "vier")]
         (overlay,) = (each for each in held.overlays if each.standing.table.name == "parts")
         assert [row[0] for row in held.raw.execute(f"SELECT id FROM {overlay.rows.as_string(None)}")] == [4]

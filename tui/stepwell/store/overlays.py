@@ -56,6 +56,8 @@ class Overlay:
     """The name of its primary key."""
     checks: tuple[tuple[str, str], ...]
     """Name and expression of what is checked of each row."""
+    triggered: bool
+    """Whether a trigger of the owner's, which a replay does not call, may have given rows other values."""
 
     @property
     def rows(self) -> sql.Identifier:
@@ -172,12 +174,19 @@ def _described(connection: Connection[Any], standing: Standing) -> Overlay:
         rows = cursor.execute(query("read_writable"), given, prepare=False).fetchall()
     constraint = next((row["constraint"] for row in rows if row["constraint"]), f"{table.name}_pkey")
     columns = [
-        Column(**{name: value for name, value in row.items() if name not in ("constraint", "checks")})
+        Column(
+            **{
+                name: value
+                for name, value in row.items()
+                if name not in ("constraint", "checks", "triggered")
+            }
+        )
         for row in rows
         if row["name"] in table.columns
     ]
     checks = sorted((rows[0]["checks"] or {}).items()) if rows else ()
-    return Overlay(standing, tuple(columns), constraint, tuple(checks))
+    triggered = any(row["triggered"] for row in rows)
+    return Overlay(standing, tuple(columns), constraint, tuple(checks), triggered)
 
 
 def _give_default(connection: Connection[Any], overlay: Overlay, column: Column) -> None:

@@ -81,7 +81,8 @@ def _overruled(connection: Connection[Any], overlay: Overlay, before: Instant, a
             done, then = ("removed", "wrote") if is_gone else ("wrote", "removed")
             notes.append(f"{done} {what}, which the recording {then}")
         elif differences:
-            notes.append(f"wrote other values to {what}: {'; '.join(differences)}")
+            cause = f" (or a trigger of {table.name} did)" if overlay.triggered else ""
+            notes.append(f"wrote other values to {what}: {'; '.join(differences)}{cause}")
     return notes
 
 
