@@ -111,7 +111,9 @@ class Rerun:
 
 
 def at_step(word: str, found: Divergence) -> str:
-    """`diverged at 6`"""
+    """`diverged at 6`, `diverged after 6`"""
+    if found.step is None and found.after is not None:
+        return f"{word} after {found.after}"
     return f"{word} at {'the end' if found.step is None else found.step}"
 
 
