@@ -78,9 +78,18 @@ def test_a_name_that_ends_in_gz_is_of_a_compressed_file(recorded: RecordedRun, c
             "a test is a file of Python: --pytest tests/test_a.py",
         ),
         (["--pytest", "tests/test_a.py"], "--agent package.module:callable"),
-        (["--pytest", "tests/test_a.py", "--agent", "shop"], "'shop' is not package.module:callable"),
-        (["--pytest", "tests/test_a.py", "--agent", "shop:a b"], "'shop:a b' is not package.module:callable"),
-        (["--pytest", "tests/test_a.py", "--agent", "import:a"], "'import:a' is not package.module:callable"),
+        (
+            ["--pytest", "tests/test_a.py", "--agent", "shop"],
+            "an agent reads package.module:callable, not 'shop'",
+        ),
+        (
+            ["--pytest", "tests/test_a.py", "--agent", "shop:a b"],
+            "an agent reads package.module:callable, not 'shop:a b'",
+        ),
+        (
+            ["--pytest", "tests/test_a.py", "--agent", "import:a"],
+            "an agent reads package.module:callable, not 'import:a'",
+        ),
         (["--pytest", "tests/1 a.py", "--agent", "a:b", "--name", "!"], "'!' cannot be the name of a test"),
         (
             ["--pytest", "tests/test_there.py", "--agent", "a:b"],

@@ -89,6 +89,8 @@ def test_an_agent_that_only_the_current_folder_has_is_found_by_the_command_that_
         f"no module refunds.agent in {here} or where {sys.executable} looks: the test fails"
     )
     assert "not found" not in Path("tests/test_a.py").read_text()
+    assert main(["export", "@last", "--pytest", "tests/a.py", "--agent", "tests.rerun.shop:triage"]) == 0
+    assert capsys.readouterr().err.endswith("others where they are named: pytest tests/a.py\n")
 
 
 def test_names_with_quotes_stay_what_they_are_in_a_test() -> None:

@@ -288,7 +288,8 @@ def test_a_module_that_hangs_is_found_where_it_does(project: Project) -> None:
     [
         ("agent", "an agent reads package.module:callable"),
         ("agent:", "an agent reads package.module:callable"),
-        ("src/agent.py:main", "by its module, not by a file: src.agent:main"),
+        ("./src/agent.py:main", "by its module, not by a file: src.agent:main"),
+        ("/nowhere/agent.py", "by its module, not by a file: agent:main"),
         ("agent;x:main", "an agent reads package.module:callable"),
     ],
 )

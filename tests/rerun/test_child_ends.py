@@ -160,6 +160,15 @@ def test_the_interpreter_of_a_virtual_environment_is_the_one_that_runs(project: 
         assert f"{sys.prefix}\n" in process.replay().output
 
 
+@pytest.mark.long
+def test_what_the_process_takes_to_start_is_no_time_of_the_agents(project: Project, tmp_path: Path) -> None:
+    slow = tmp_path / "python"
+    slow.write_text(f'#!/bin/sh\nsleep 4\nexec {sys.executable} "$@"\n')
+    slow.chmod(0o755)
+    with project.process(python=slow, timeout=1) as process:
+        assert any(process.replay(1).same for _ in range(3))
+
+
 def test_where_the_current_folder_is_gone_that_is_said(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

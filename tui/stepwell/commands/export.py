@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 from stepwell.app.present.figures import size
@@ -15,7 +16,7 @@ from stepwell.core.testing import agent_at, name_of_test, source
 from stepwell.errors import UsageError
 from stepwell.replay.cassettes import ENDING, PACKED, redacted, save
 from stepwell.replay.recorded import load, saw_tables
-from stepwell.rerun.child.finding import is_there
+from stepwell.rerun.child.finding import check_name, is_there
 from stepwell.store.connect import Target
 
 LARGE = 4_000_000
@@ -98,6 +99,7 @@ def _write_test(args: argparse.Namespace, prefix: str) -> int:
         raise UsageError(f"a test is a file of Python: --pytest {test.with_suffix('.py')}")
     if args.agent is None:
         raise UsageError("whose test? name what it calls with the run: --agent package.module:callable")
+    check_name(args.agent)
     agent, name = agent_at(args.agent), name_of_test(args.name or test.stem)
     beside = [test.with_name(f"{test.stem}{ENDING}.json{packed}") for packed in ("", PACKED)]
     for path in (test, *beside):
@@ -114,6 +116,8 @@ def _write_test(args: argparse.Namespace, prefix: str) -> int:
     save(test, source(recorded.head, agent, name, recording.name, hidden, hint=near).encode())
     _say(args, recorded, str(recording), str(test), len(data))
     _say_what_is_missing(target, recorded)
+    if not fnmatch(test.name, "test_*.py") and not fnmatch(test.name, "*_test.py"):
+        note(f"pytest looks for test_*.py by itself, and for others where they are named: pytest {test}")
     if not near and not is_there(agent.module):
         note(
             f"no module {agent.module} in {os.getcwd()} or where {sys.executable} looks:"

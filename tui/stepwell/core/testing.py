@@ -1,6 +1,5 @@
 """The text of a test that replays a recording."""
 
-import keyword
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,11 +26,8 @@ class AgentPlace(NamedTuple):
 
 
 def agent_at(text: str) -> AgentPlace:
-    """Raises UsageError."""
+    """Of a name that is one."""
     module, _, name = text.partition(":")
-    parts = [*module.split("."), *name.split(".")]
-    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
-        raise UsageError(f"{text!a} is not package.module:callable, such as shop.agent:triage")
     return AgentPlace(module, name)
 
 

@@ -41,8 +41,9 @@ def replay_file(
     Like `stepwell.replay`, and without a database. Raises Refused where the recording has no answer that can be handed
     out, NotFoundError for no such file, InvalidFileError for what is no recording.
     Under `pytest --stepwell-record` the agent is run for real instead, and the file is written anew, or for the first
-    time; `redact` is as for a Recorder. Raises what the agent raises, and then the file stays as it is, unless the run
-    in it ended with an exception of that type; UsageError where something is redacted in it and no `redact` is given.
+    time; `redact` is as for a Recorder, `pure` and `stand_ins` mean nothing then. Raises what the agent raises, and
+    then the file stays as it is, unless the run in it ended with an exception of that type; UsageError where something
+    is redacted in it and no `redact` is given.
     """
     __tracebackhide__ = True  # a failed test shows its own line
     place = Path(path)

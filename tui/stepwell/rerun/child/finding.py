@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import keyword
 import os
 import re
 import sys
@@ -25,12 +26,12 @@ _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 def check_name(name: str) -> None:
     """Raises UsageError for what is no `package.module:callable`."""
     file, _, callable_ = name.partition(":")
-    if _NAME.fullmatch(name) and not file.endswith(".py"):
-        return
     if file.endswith(".py"):
-        module = ".".join(Path(file).with_suffix("").parts).lstrip("./")
+        path = Path(os.path.relpath(file)).with_suffix("")
+        module = path.name if ".." in path.parts else ".".join(path.parts)
         raise UsageError(f"an agent is named by its module, not by a file: {module}:{callable_ or 'main'}")
-    raise UsageError(f"an agent reads package.module:callable, not {name!r}")
+    if not _NAME.fullmatch(name) or any(map(keyword.iskeyword, re.split("[.:]", name))):
+        raise UsageError(f"an agent reads package.module:callable, not {name!a}")
 
 
 def find_agent(name: str) -> Any:

@@ -158,8 +158,8 @@ class AgentProcess:
 
     def _wait_for(self, child: Child, number: int) -> Report:
         importing, killed = True, None
-        began = time.monotonic()
-        deadline = began + self._timeout + GRACE
+        began, limit = time.monotonic(), max(self._timeout, TIMEOUT)  # to start takes no time of the agent's
+        deadline = began + limit + GRACE
         while True:
             messages = child.messages(deadline - time.monotonic())
             if messages is None:
@@ -169,8 +169,8 @@ class AgentProcess:
                     continue
                 if message["is"] in ("ready", "playing"):
                     importing = importing and message["is"] != "playing"
-                    began = time.monotonic()
-                    deadline = began + self._timeout + GRACE
+                    began, limit = time.monotonic(), self._timeout
+                    deadline = began + limit + GRACE
                 elif message["is"] == "cannot":
                     raise self._cannot(message)
                 elif message["is"] in ("ended", "died"):
@@ -181,7 +181,7 @@ class AgentProcess:
             if killed is not None:
                 self._drop()
                 return Report(0, refused=f"{killed}, and does not end")
-            killed = f"hangs, after {self._timeout:g} s"
+            killed = f"hangs, after {limit:g} s"
             deadline = time.monotonic() + GRACE
             child.line.send({"do": "stop", "id": number})
 

@@ -40,7 +40,8 @@ class Child:
     def __init__(self, python: str, cwd: str, setup: Callable[[int, int, int], Setup]) -> None:
         self.places = Places(())
         self._python = python
-        self._groups: set[int] = set()
+        self._playing: int | None = None
+        """The process group that replays."""
         with ExitStack() as stack:
             files = [stack.enter_context(tempfile.TemporaryFile(buffering=0)) for _ in range(3)]
             self._report, self._trace, self._progress = (os.dup(file.fileno()) for file in files)
@@ -97,8 +98,8 @@ class Child:
         for message in found:
             if message["is"] == "here":
                 self.places = Places(message["libraries"], message["folder"])
-            elif message["is"] == "playing":
-                self._groups.add(message["process"])
+            elif message["is"] in ("playing", "ended", "died"):
+                self._playing = message.get("process")
         self.output.read()
         return found
 
@@ -149,9 +150,10 @@ class Child:
         try:
             self._process.wait(LAST_WORDS)
         except subprocess.TimeoutExpired:
-            for group in (*self._groups, self._process.pid):
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(group, signal.SIGKILL)
+            for group in (self._playing, self._process.pid):
+                if group is not None:
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.killpg(group, signal.SIGKILL)
             self._process.wait()
         self.output.close()
         self._close_files()
