@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import settings
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import TupleRow
 
 from stepwell.errors import StepwellError
 from stepwell.settings import paths
@@ -128,17 +130,19 @@ def wheel_server(short_folder: Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def server(request: pytest.FixtureRequest) -> str:
+def server(request: pytest.FixtureRequest) -> Iterator[str]:
     """Conninfo of a superuser on the server under test, to its maintenance database."""
     dsn: str | None = request.config.getoption("--dsn")
     if dsn is None:
         cluster: Cluster = request.getfixturevalue("wheel_server")
-        return cluster.conninfo("postgres")
+        dsn = cluster.conninfo("postgres")
     try:
         psycopg.connect(dsn, connect_timeout=5).close()
     except psycopg.OperationalError as error:
         pytest.fail(f"the Postgres of --dsn does not answer: {error}", pytrace=False)
-    return dsn
+    yield dsn
+    _maintenance(dsn).close()
+    _maintenance.cache_clear()
 
 
 def create_database(server: str, template: str | None = None) -> str:
@@ -147,18 +151,25 @@ def create_database(server: str, template: str | None = None) -> str:
     command = sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name))
     if template:
         command += sql.SQL(" TEMPLATE {}").format(sql.Identifier(template))
-    with psycopg.connect(server, autocommit=True) as connection:
-        if connection.execute("SHOW fsync").fetchone() == ("off",):
-            # A third of the time, where nobody waits for a disk. What is dropped then is in no buffer either.
-            command += sql.SQL(" STRATEGY file_copy")
-        connection.execute(command)
+    connection = _maintenance(server)
+    if connection.execute("SHOW fsync").fetchone() == ("off",):
+        # A third of the time, where nobody waits for a disk. What is dropped then is in no buffer either.
+        command += sql.SQL(" STRATEGY file_copy")
+    connection.execute(command)
     return make_conninfo(server, dbname=name)
 
 
 def drop_database(server: str, conninfo: str) -> None:
     name = str(conninfo_to_dict(conninfo)["dbname"])
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+    _maintenance(server).execute(
+        sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+    )
+
+
+@cache
+def _maintenance(server: str) -> psycopg.Connection[TupleRow]:
+    """One connection for all of it: to connect takes as long as to drop a database."""
+    return psycopg.connect(server, autocommit=True)
 
 
 @pytest.fixture
