@@ -103,7 +103,7 @@ def test_a_test_shows_what_the_agent_does_otherwise_and_no_code_of_stepwells(
     assert failure[2:] == [
         "--- recorded: tool_call search_orders",
         "+++ now: tool_call search_orders",
-        "@@ -1 +1 @@",
+        "@@ -1,1 +1,1 @@",
         '-{"query": "broken lamp", "limit": 5}',
         '+{"query": "broken lamp", "limit": 20}',
         "If that is meant, record test_refund.stepwell.json anew: pytest --stepwell-record",
