@@ -27,6 +27,7 @@ import pytest
 
 from stepwell import Run
 from stepwell.core.divergence import Kind
+from stepwell.core.hints import DEADLINE
 from stepwell.core.recorded import RecordedRun
 from stepwell.rerun.clock import PATIENCE, Clock
 from stepwell.rerun.playing import play
@@ -106,6 +107,23 @@ def test_an_agent_that_polls_until_a_deadline_does_as_it_did(record: Record) -> 
     real_sleep = time.sleep
     recorded = record(agent)
     assert assert_same(recorded, agent) == len(recorded.steps)
+
+
+def test_a_deadline_that_is_counted_from_after_long_work_says_what_it_takes(record: Record) -> None:
+    def agent(run: Run) -> None:
+        run.tool(search, "first")
+        select.select([], [], [], 0.2)
+        deadline, count = time.monotonic() + 0.15, 0
+        while time.monotonic() < deadline:
+            count = run.tool(pause, count)
+
+    def pause(count: int) -> int:
+        select.select([], [], [], 0.1)
+        return count + 1
+
+    found = play(record(agent), agent).divergence
+    assert found is not None
+    assert (found.kind, found.step, found.hint) == (Kind.NEVER_ASKED, 3, DEADLINE)
 
 
 def test_who_waits_for_an_event_until_a_deadline_gets_there() -> None:
@@ -302,12 +320,19 @@ def test_any_other_value_comes_back_through_run_value(record: Record) -> None:
 @pytest.mark.parametrize("with_context", [True, False])
 def test_threads_that_are_given_the_context_draw_the_same_uuids(with_context: bool, record: Record) -> None:
     def agent(run: Run) -> None:
+        drawn = threading.Semaphore(0)
+
         def work(number: int) -> None:
-            run.tool(search, f"{number} {uuid.uuid4()}")
+            own = uuid.uuid4()
+            drawn.release()
+            run.tool(search, f"{number} {own}")
             run.tool(search, f"{number} {uuid.uuid4()}")
 
         with ThreadPoolExecutor(3) as pool:
-            futures = [pool.submit(copied(), work, number) for number in range(3)]
+            futures = []
+            for number in range(3):
+                futures.append(pool.submit(copied(), work, number))
+                drawn.acquire()  # which of them draws first is nowhere recorded
             for future in futures:
                 future.result()
 

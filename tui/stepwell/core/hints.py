@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from stepwell.core.codec import Unavailable
 from stepwell.core.divergence import Divergence, Kind, alike
@@ -13,11 +13,14 @@ from stepwell.core.state import Path, path_text
 from stepwell.core.world import MISSING
 
 TIME = 'if that is the time of now, it has to be a step: run.value("now", …)'
+DEADLINE = 'if a deadline ended that, the time that it is counted from has to be a step: run.value("now", …)'
 CHANCE = 'if that is drawn by chance, it has to be a step: run.value("id", …)'
 
 _TYPES = {"t": "tuple", "b": "bytes"}
 """Names of types for people, where the codec has others."""
 _KINDS = (Kind.INPUT, Kind.STATE, Kind.OUTCOME, Kind.RESULT)
+WORK = timedelta(milliseconds=50)
+"""So much time between two steps, which a replay does not know of, may make a deadline another one."""
 _YEAR = 366 * 86_400
 _UNITS = (1, 10**3, 10**6, 10**9)
 """How many of what a number may count are in a second."""
@@ -48,6 +51,26 @@ def hinted(found: Divergence, run: RecordedRun) -> Divergence:
         return found
     began = run.head.started or (run.steps[0].started if run.steps else None)
     return replace(found, hint=_hint(found.expected, found.actual, began))
+
+
+def by_the_clock(left: Divergence, run: RecordedRun) -> Divergence:
+    """The same of what was never asked for, where the agent read the clock before it ended."""
+    if left.hint is None and left.kind is Kind.NEVER_ASKED and _had_work(run, left.step):
+        return replace(left, hint=DEADLINE)
+    return left
+
+
+def _had_work(run: RecordedRun, upto: int | None) -> bool:
+    """Whether the agent was at work by itself for long, between two steps of a thread or task up to that one."""
+    ended: dict[int | None, datetime | None] = {}
+    for step in run.steps:
+        before = ended.get(step.lane, run.head.started)
+        if step.started is not None and before is not None and step.started - before > WORK:
+            return True
+        if step.number == upto:
+            return False
+        ended[step.lane] = step.finished
+    return False
 
 
 def _hint(expected: object, actual: object, began: datetime | None) -> str | None:

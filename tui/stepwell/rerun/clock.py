@@ -59,6 +59,11 @@ class Clock:
         self._over = False
         """Whether the process has its own clock again."""
 
+    @property
+    def was_read(self) -> bool:
+        """Whether it has been since the last step or sleep."""
+        return self._readings > 0
+
     def go_live(self) -> None:
         """From now on it shows the real time, and whoever sleeps waits."""
         with self._lock:

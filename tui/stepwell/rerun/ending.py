@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stepwell.core.divergence import Divergence, Kind
-from stepwell.core.hints import hinted
+from stepwell.core.hints import by_the_clock, hinted
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Report
 from stepwell.core.shown import changed
@@ -18,10 +18,15 @@ from stepwell.rerun.stops import Diverged, Reached, Refused
 WELL = "an end without an error"
 
 
-def compare(dialogue: Dialogue, result: object, error: BaseException | None) -> None:
-    """See that the agent ended as it did then: with that result, or that error, and with nothing left to ask for."""
+def compare(dialogue: Dialogue, result: object, error: BaseException | None, *, timed: bool = False) -> None:
+    """See that the agent ended as it did then: with that result, or that error, and with nothing left to ask for.
+
+    `timed` says that the last that it did was to look at the clock.
+    """
     recorded = dialogue.run
     left = dialogue.left()
+    if left is not None and timed:
+        left = by_the_clock(left, recorded)
     found = (
         _raised(left, error)
         if left is not None and error is not None

@@ -120,13 +120,14 @@ class _Play:
     def report(self, agent: Agent) -> Report | None:
         """What came of it; None where it has to be done again with what the agent writes."""
         result, error = self._call(agent)
-        dialogue, given = self._dialogue, self._playback.given
+        dialogue, given, timed = self._dialogue, self._playback.given, self._clock.was_read
         if isinstance(dialogue.stop, BeginAgain):
             return None
         if self._chance.missing:
             dialogue.note("uuid was drawn from more often than was recorded")
         if dialogue.stop is None and not dialogue.live:
-            compare(dialogue, result if given is MISSING else given, error)
+            last = result if given is MISSING else given
+            compare(dialogue, last, error, timed=timed)
         report = report_of(dialogue, result)
         branch = None if self._going is None else self._going.branch
         if branch is None:
