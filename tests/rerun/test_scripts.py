@@ -18,6 +18,7 @@ from stepwell.cli import main
 from stepwell.core.codec import encode
 from stepwell.core.divergence import Kind
 from stepwell.replay.recorded import load
+from stepwell.rerun.files import ANEW
 from stepwell.rerun.scripts import as_main
 from stepwell.store.connect import resolve
 from tests.conftest import create_database, drop_database
@@ -124,7 +125,16 @@ def test_in_a_test_that_was_exported(project: Project, script: ModuleType) -> No
     for module in (script.__name__, "changed"):
         words = ["--pytest", f"test_{module}.py", "--agent", f"{module}:main"]
         assert main(["export", "--dsn", project.dsn, project.run_id.hex, *words]) == 0
-    runpy.run_path("test_script.py")["test_script"]()
+    test = runpy.run_path("test_script.py")["test_script"]
+    test()
+    told: list[str] = []
+    token = ANEW.set(told)
+    try:
+        test()
+    finally:
+        ANEW.reset(token)
+    assert told[0].endswith("ended with script.LostError: order 2")
+    test()
     with pytest.raises(stepwell.Diverged) as caught:
         runpy.run_path("test_changed.py")["test_changed"]()
     check(caught.value)

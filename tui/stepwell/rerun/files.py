@@ -22,6 +22,7 @@ from stepwell.rerun.executing import Instead
 from stepwell.rerun.memory import record
 from stepwell.rerun.playing import Agent, Terms, play
 from stepwell.rerun.replaying import stop_of
+from stepwell.rerun.scripts import MAIN
 from stepwell.rerun.stops import Refused
 
 ANEW: ContextVar[list[str] | None] = ContextVar("stepwell_record", default=None)
@@ -90,9 +91,9 @@ def _nothing(path: Path) -> RecordedRun:
 
 
 def _is_known(error: BaseException, old: RecordedRun) -> bool:
-    """Whether the run of before ended with such an exception too."""
+    """Whether the run of before ended with such an exception too, which may have been that of a script."""
     known = (old.head.error or "").partition(": ")[0]
-    return isinstance(error, Exception) and known == type_of(error)
+    return isinstance(error, Exception) and known in (type_of(error), f"{MAIN}.{type(error).__qualname__}")
 
 
 def _told(run: RecordedRun) -> str:
