@@ -74,7 +74,7 @@ def test_it_says_what_will_be_called_goes_on_after_a_yes_and_opens_the_branch(
 
     async def act(debugger: Debugging) -> None:
         await debugger.press("G")
-        assert ":live go on for real" in debugger.rows("keys")[0]
+        assert ":live go on" in debugger.rows("keys")[0]
         screen = await asked(debugger)
         assert debugger.text.startswith("GO ON FOR REAL from step 5?  refund-desk de5c")
         assert "step 5: input changed at $.limit: recorded 50, now 20" in said(debugger)

@@ -12,10 +12,12 @@ from stepwell.app.panes.heading import heading_line
 from stepwell.app.panes.strip import strip_lines, strip_rows
 from stepwell.app.panes.timeline import timeline_lines
 from stepwell.app.present import Line, Role, cells, line_text
+from stepwell.app.rerun import Rerun
 from stepwell.app.view import View
 from stepwell.app.widgets.lines import Position
 from stepwell.core.breakpoints import Breakpoint, OnName
 from stepwell.core.moves import toggle_fold
+from stepwell.core.rerun import Report
 from stepwell.core.steps import Payload, RunHead, StepHead
 from stepwell.core.timeline import Timeline, build
 from stepwell.core.world import Moment, Replay, World
@@ -44,6 +46,27 @@ def title(head: RunHead, steps: list[StepHead], width: int = 80) -> str:
 
 
 FAILED = replace(run("failed"), name="refund-triage", error="shop.agent.MaxTurnsError: 25 turns")
+HANGS = "hangs at triage.py:58 in triage, after 30 s"
+GONE = "was killed by SIGKILL; most likely the system was out of memory"
+
+
+@pytest.mark.parametrize(
+    ("report", "says"),
+    [
+        (Report(6), "FAILED MaxTurns  AGENT same to 0"),
+        (Report(6, refused=HANGS), "FAILED MaxTurns  AGENT hangs at triage.py:58"),
+        (Report(6, refused=GONE), "FAILED  AGENT was killed by SIGKILL; most"),
+    ],
+)
+def test_for_want_of_room_what_the_agent_did_is_told_before_why_the_run_failed(
+    report: Report, says: str
+) -> None:
+    """READ ONLY stays."""
+    seen = replace(view(build(FAILED, script("LaaLaa!?"))), agent=Rerun(report, to=6))
+    line = line_text(title_line(seen, 80))
+    assert says in line
+    assert line.endswith("READ ONLY")
+    assert len(line) == 80
 
 
 def test_the_title_says_what_became_of_the_run() -> None:
@@ -85,6 +108,7 @@ def test_a_long_error_hides_nothing() -> None:
 def test_every_line_has_exactly_the_width_of_the_terminal_or_less(width: int) -> None:
     """Whatever is in it."""
     seen = view(build(FAILED, script("LaaLaa!?")), 3, message="m" * 100)
+    seen = replace(seen, agent=Rerun(Report(6, refused=GONE), to=6))
     lines: list[Line] = [
         title_line(seen, width),
         status_line(seen, width),

@@ -36,9 +36,8 @@ def title_line(view: View, width: int) -> Line:
     rest = [
         Span(f" {view.short_id}  ", Role.HEADING),
         Span(" ".join([_status(run), *map(_shortened, _why(run, wide=width >= 110))]), role),
-        *_agent(view),
     ]
-    rest = rest if view.agent is None else _with_room(rest, width)
+    rest = _with_agent(view, rest, role, width)
     rest += _fitting_shape(view, rest, width)
     room = max(SHORTEST_NAME, width - sum(cells(span.text) for span in rest) - len(READ_ONLY) - 2)
     name = clean(run.name) if run.name else "run"
@@ -80,25 +79,27 @@ def _what_if_line(view: View, what_if: WhatIf, width: int) -> Line:
     return (Span("".join(span.text for span in line), Role.CURSOR),)
 
 
-def _agent(view: View) -> Iterator[Span]:
-    """Whether the agent's code does what was recorded."""
-    if view.agent is not None:
-        yield Span(f"  {view.agent.title()}", Role.HEADING if view.agent.is_well else Role.ERROR)
+def _with_agent(view: View, rest: list[Span], role: Role, width: int) -> list[Span]:
+    """Also whether the agent's code does what was recorded; for want of room without why the run failed, or cut."""
+    if view.agent is None:
+        return rest
+    agent = Span(f"  {view.agent.title()}", Role.HEADING if view.agent.is_well else Role.ERROR)
+    if _room([*rest, agent], width) < 0:
+        rest = [rest[0], Span(_status(view.timeline.run), role)]
+    wanted = cells(agent.text)
+    room = wanted + min(0, _room([*rest, agent], width))
+    return [*rest, Span(fit(agent.text, max(min(LEAST_AGENT, wanted), room)), agent.role)]
 
 
-def _with_room(rest: list[Span], width: int) -> list[Span]:
-    """What came of the agent's code, which stands last, cut where READ ONLY would have to go for it."""
-    over = SHORTEST_NAME + sum(cells(span.text) for span in rest) + 2 + len(READ_ONLY) - width
-    last = rest[-1]
-    room = cells(last.text) - over
-    return [*rest[:-1], Span(fit(last.text, room), last.role)] if over > 0 and room > LEAST_AGENT else rest
+def _room(rest: Sequence[Span], width: int) -> int:
+    """Cells that are left beside the shortest name and READ ONLY; below 0 where these have too few."""
+    return width - sum(cells(span.text) for span in rest) - SHORTEST_NAME - len(READ_ONLY) - 2
 
 
 def _fitting_shape(view: View, rest: Sequence[Span], width: int) -> list[Span]:
     """Loops and agents, as long as what the agent's code did has room beside them."""
     shape = list(_shape(view))
-    room = width - sum(cells(span.text) for span in (*rest, *shape)) - SHORTEST_NAME - len(READ_ONLY) - 2
-    return shape if view.agent is None or room >= 0 else []
+    return shape if view.agent is None or _room([*rest, *shape], width) >= 0 else []
 
 
 def _shape(view: View) -> Iterator[Span]:
@@ -246,6 +247,8 @@ KEYS = (
     ("a", "asked/after"), ("F", "follow"), ("!", "error"), ("r/R", "lap"), ("y/Y", "copy"), ("v", "pager"),
 )  # fmt: skip
 """What is worth most first: where there are few columns the rest is left out."""
+ALWAYS = ("n/p", "?", "q")
+"""Those that stay where there are more than usual."""
 
 
 def keys_of(view: View) -> Sequence[tuple[str, str]]:
@@ -253,11 +256,14 @@ def keys_of(view: View) -> Sequence[tuple[str, str]]:
     if view.editing:
         return EDITING
     own = [("D", "divergence")] if view.agent is not None and view.agent.diverged is not None else []
-    own += [(":live", "go on for real")] if view.agent is not None and view.agent.asks_anew else []
+    own += [(":live", "go on")] if view.agent is not None and view.agent.asks_anew else []
     own += [("W", "save"), ("u", "undo")] if view.what_if is not None else []
     leading = {key for key, shown in (("d", shows_diff(view)), ("z", view.zoomed)) if shown}
     back = [(key, "back") for key, _ in KEYS if key in leading]
-    return [*own, *back, *((key, word) for key, word in KEYS if key not in leading)]
+    rest = [(key, word) for key, word in KEYS if key not in leading]
+    if own:
+        rest.sort(key=lambda each: each[0] not in ALWAYS)
+    return [*own, *back, *rest]
 
 
 def keys_line(width: int, keys: Sequence[tuple[str, str]] = KEYS) -> Line:
