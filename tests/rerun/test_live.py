@@ -250,3 +250,33 @@ def test_a_branch_has_an_id_that_no_agent_has_drawn(record: Record, go_on: GoOn)
     recorded = record(agent)
     query = "b"
     assert go_on(recorded, agent).branch not in drawn
+
+
+def test_a_branch_draws_what_was_drawn_before_it_went_on(
+    record: Record, go_on: GoOn, schema_dsn: str
+) -> None:
+    def agent(run: Run) -> object:
+        first = uuid.uuid4()
+        run.tool(search, "first")
+        second, kept = uuid.uuid4(), uuid.uuid4()
+        run.tool(search, f"{query} {second}")
+        run.tool(search, f"{first} {uuid.uuid4()}")
+        return run.result([first, kept, uuid.uuid4()])
+
+    query = "a"
+    recorded = record(agent)
+    query = "b"
+    report = go_on(recorded, agent)
+    again = play(load(resolve(schema_dsn), str(report.branch)), agent)
+    assert (again.divergence, again.served, again.notes) == (None, 3, ())
+
+
+def test_what_the_run_had_come_to_before_is_its_result(record: Record, go_on: GoOn, schema_dsn: str) -> None:
+    def agent(run: Run) -> None:
+        run.result("as it is")
+        run.tool(search, query)
+
+    query = "a"
+    recorded = record(agent)
+    query = "b"
+    assert load(resolve(schema_dsn), str(go_on(recorded, agent).branch)).result == '"as it is"'

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import random
 import uuid
-from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,6 +31,8 @@ class Chance:
         self._drawn: dict[int, deque[bytes]] = defaultdict(deque)
         for lane, given in run.draws():
             self._drawn[lane].append(given)
+        self._run = run
+        self._given: dict[int, list[bytes]] = defaultdict(list)
         self.missing = False
         """Whether more was drawn than was recorded."""
 
@@ -40,16 +42,23 @@ class Chance:
         if state is not None:
             random.setstate(state)
 
+    def since(self, steps: Collection[int]) -> dict[int, list[bytes]]:
+        """What each lane has drawn in the replay beside what these steps of the recording say that it did."""
+        told = Counter(step.lane or 0 for step in self._run.steps if step.number in steps for _ in step.drawn)
+        return {lane: given[told[lane] :] for lane, given in self._given.copy().items()}
+
     def bytes(self, count: int) -> bytes:
         """In place of `os.urandom`, for `uuid`; where the recorder notes nothing, that itself."""
         frame = current_frame()
         if frame is None or frame.served:
             return os.urandom(count)
-        mine = self._drawn.get(self._lanes.number())
-        if mine and len(mine[0]) == count:
-            return mine.popleft()
-        self.missing = True
-        return os.urandom(count)
+        lane = self._lanes.number()
+        mine = self._drawn.get(lane)
+        is_there = mine is not None and len(mine) > 0 and len(mine[0]) == count
+        self.missing = self.missing or not is_there
+        given = mine.popleft() if mine is not None and is_there else os.urandom(count)
+        self._given[lane].append(given)
+        return given
 
     @contextmanager
     def installed(self) -> Iterator[None]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import closing
+from contextlib import aclosing, closing
 from contextvars import Token
 from typing import Any
 from uuid import UUID
 
+from stepwell.core.world import MISSING
 from stepwell.errors import UsageError
 from stepwell.recorder.book import BlockStep, Book
 from stepwell.recorder.context import Frame
@@ -114,10 +115,17 @@ class LiveBook:
         self._book.drew(given)
 
     def finish(self, error: BaseException | None) -> None:
+        self._look_for_draws()
         self._book.finish(error)
 
     async def afinish(self, error: BaseException | None) -> None:
+        self._look_for_draws()
         await self._book.afinish(error)
+
+    def _look_for_draws(self) -> None:
+        """Who ends the run may have drawn something that no step of its own takes along."""
+        if self._trail is not None:
+            self._trail.lanes.number()
 
     def keep(self, why: str) -> None:
         self._book.keep(why)
@@ -141,7 +149,10 @@ class LiveBook:
         self._recorder = Recorder(target.conninfo)
         trail = self._recorder.resume(branch).book
         assert isinstance(trail, Trail)
-        trail.lanes = _Lanes(dialogue)
+        kept = {own.number for own in tail.own}.union(range(1, tail.number))
+        trail.lanes = _Lanes(dialogue, trail, self._playback.chance.since(kept))
+        if self._playback.given is not MISSING:
+            trail.result(self._playback.given)
         self._trail = trail
         return True
 
@@ -149,16 +160,20 @@ class LiveBook:
 class _Lanes(Lanes):
     """Threads and tasks by what they were in the recording; others by numbers beyond those."""
 
-    def __init__(self, dialogue: Dialogue) -> None:
+    def __init__(self, dialogue: Dialogue, trail: Trail, drawn: dict[int, list[bytes]]) -> None:
+        """`drawn` is what each lane of the replay has drawn that no step has taken along: its next one does."""
         super().__init__()
-        self._dialogue = dialogue
+        self._dialogue, self._trail, self._drawn = dialogue, trail, drawn
         self._beyond = (
             max((step.lane for step in dialogue.run.steps if step.lane is not None), default=-1) + 1
         )
 
     def number(self) -> int:
         then = self._dialogue.lane_then()
-        return self._beyond + super().number() if then is None else then
+        number = self._beyond + super().number() if then is None else then
+        for given in self._drawn.pop(self._dialogue.lanes.number(), ()):
+            self._trail.draws.add(number, given)
+        return number
 
 
 async def _first(answer: Awaitable[Any], make: Callable[[], Any]) -> Any:
@@ -174,8 +189,9 @@ async def _chunks(answer: AsyncStream, make: Callable[[], Any]) -> AsyncIterator
     except StopAsyncIteration:
         return
     except WentLive:
-        async for chunk in make():
-            yield chunk
+        async with aclosing(make()) as chunks:
+            async for chunk in chunks:
+                yield chunk
         return
     yield first
     async for chunk in answer:

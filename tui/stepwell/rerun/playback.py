@@ -49,7 +49,7 @@ class Playback:
         visit: Visit | None = None,
     ) -> None:
         self.dialogue, self._visit = dialogue, visit
-        self._clock, self._chance, self._instead, self._connection = clock, chance, instead, connection
+        self._clock, self.chance, self._instead, self._connection = clock, chance, instead, connection
         self.given: object = MISSING
         """What `Run.result` was given last."""
 
@@ -130,7 +130,7 @@ class Playback:
     def over(self, step: RecordedStep) -> None:
         """The agent gets what the step gave."""
         self._clock.move_to(self._end_of(step))
-        self._chance.after(step)
+        self.chance.after(step)
         if self._visit is not None:
             self._visit.answered(step)
         self.dialogue.answered(step)
