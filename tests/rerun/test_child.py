@@ -93,6 +93,7 @@ def test_it_goes_to_any_step_and_back(kept: AgentProcess) -> None:
         ("os.kill(os.getpid(), signal.SIGTERM)", "died of SIGTERM (last step: 4)"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "was killed by SIGKILL; most likely"),
         ("raise MemoryError", "out of memory at act.py:1"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt at act.py:1"),
     ],
 )
 def test_what_ends_it_is_named_with_its_place_and_the_last_step(

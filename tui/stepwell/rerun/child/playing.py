@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from stepwell.core.codec import encode
+from stepwell.core.codec.foreign import said
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.rerun import Place, Report, report_to_json
 from stepwell.core.shown import shown
@@ -31,15 +32,16 @@ def play_and_end(
     notes: tuple[str, ...],
 ) -> NoReturn:
     """Be that process."""
+    progress = Progress(setup.progress)
     try:
         _limit(setup)
-        terms = replace(terms, on_step=Progress(setup.progress), on_end=lambda found: _say(setup, found))
+        terms = replace(terms, on_step=progress, on_end=lambda found: _say(setup, found))
         report = play(recorded, agent, to, terms)
         report = replace(report, notes=(*notes, *report.notes), result=_shown(report.result))
     except MemoryError as error:
-        report = _refused("out of memory", error)
+        report = progress.ended("out of memory", error)
     except BaseException as error:  # the last place that could say so
-        report = _refused(f"{type(error).__name__}: {error}", error)
+        report = progress.ended(f"{type(error).__name__}: {said(error, str)}".removesuffix(": "), error)
     faulthandler.cancel_dump_traceback_later()
     flush()
     _say(setup, report)
@@ -70,11 +72,18 @@ class Progress:
     def __init__(self, file: int) -> None:
         self._file = file
         self._count = 0
+        self._last: tuple[int | None, Place | None] = None, None
 
     def __call__(self, step: RecordedStep, place: Place | None) -> None:
         self._count += 1
+        self._last = step.number, place
         where = None if place is None else (place.file, place.line, place.function)
         os.pwrite(self._file, f"{json.dumps((self._count, step.number, where))}\n".encode(), 0)
+
+    def ended(self, what: str, error: BaseException) -> Report:
+        """That the replay was ended by what the agent raised."""
+        place = Places(libraries()).of_error(error)
+        return Report(self._count, *self._last, refused=what if place is None else f"{what} at {place}")
 
 
 def _limit(setup: Setup) -> None:
@@ -85,11 +94,6 @@ def _limit(setup: Setup) -> None:
         limit = setup.memory if most == resource.RLIM_INFINITY else min(setup.memory, most)
         resource.setrlimit(resource.RLIMIT_AS, (limit, most))
     faulthandler.dump_traceback_later(setup.timeout, exit=True, file=setup.trace)
-
-
-def _refused(what: str, error: BaseException) -> Report:
-    place = Places(libraries()).of_error(error)
-    return Report(0, refused=what if place is None else f"{what} at {place}")
 
 
 def _shown(result: object) -> object:
