@@ -44,6 +44,7 @@ def test_a_run_that_somebody_wrote_by_hand_is_replayed_as_far_as_it_goes(schema_
     rows = [
         ("llm_call", '{"messages": ["hello"], "temperature": 1e0}', '{"text": "hi", "at": 1.50}'),
         ("tool_call", '{"query": "hi", "limit": 2.0}', '["one", "two"]'),
+        ("tool_call", '{"n": 1e2}', '{"n": [1e2, 1.50, 100.0]}'),
     ]
     with psycopg.connect(schema_dsn) as connection:
         for number, row in enumerate(rows, 1):
@@ -59,12 +60,14 @@ def test_a_run_that_somebody_wrote_by_hand_is_replayed_as_far_as_it_goes(schema_
     def agent(run: Run) -> Any:
         reply = run.llm(ask, ["hello"], 1.0)
         found = run.tool(search, reply["text"], limit=limit)
+        with run.step("tool_call", "block", {"n": 1e2}) as step:
+            step.output = {"n": [1e2, 1.5, 100]}
         return run.tool(search, found[0])
 
     limit = 2
     recorded = load(resolve(schema_dsn), str(run_id))
     report = play(recorded, agent)
-    assert (report.divergence, report.served, report.stopped) == (None, 2, "the recording ends here")
+    assert (report.divergence, report.served, report.stopped) == (None, 3, "the recording ends here")
     limit = 3
     found = play(recorded, agent).divergence
     assert found is not None

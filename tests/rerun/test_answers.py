@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 
 from stepwell import Recorder, Run
+from stepwell.core.divergence import Kind, sentence
+from stepwell.core.explaining import explained
 from stepwell.core.recorded import RecordedRun
 from stepwell.replay.recorded import load
 from stepwell.rerun.answers import RecordedError
-from stepwell.rerun.playing import play
+from stepwell.rerun.executing import Instead
+from stepwell.rerun.playing import Terms, play
 from stepwell.store.connect import resolve
 from tests.rerun import faults
 from tests.rerun.faults import MAKERS, STAND_INS, CodedError, DemandingError, HoldingError
@@ -201,3 +204,31 @@ def test_a_redacted_answer_is_handed_out_as_it_was_recorded_and_named(schema_dsn
     )
     assert seen[0]["token"] == "secret k"
     assert "secret" not in seen[1]["token"]
+
+
+def test_what_was_left_out_of_a_recording_is_compared_nowhere_and_not_shown(schema_dsn: str) -> None:
+    def login(key: str) -> dict[str, str]:
+        return {"token": f"secret {key}", "user": "u"}
+
+    def agent(run: Run) -> None:
+        run.tool(login, key="secret")
+        run.state({"token": "secret", "seen": 1})
+        run.state({"token": "secret", "seen": [{"key": "secret"}]})
+        with run.step("tool_call", "block", {"key": "secret", "n": numbers[0]}) as step:
+            step.output = {"token": "secret", "n": numbers[1]}
+        run.result({"token": "secret", "n": numbers[2]})
+
+    numbers = [1, 1, 1]
+    with closing(Recorder(schema_dsn, redact=["token", "key"])) as recorder, recorder.run() as run:
+        agent(run)
+    recorded = load(resolve(schema_dsn), str(run.run_id))
+    terms = Terms(Instead(["login"]))
+    assert play(recorded, agent, terms=terms).divergence is None
+    places = []
+    for other in ([2, 1, 1], [1, 2, 1], [1, 1, 2]):
+        numbers[:] = other
+        found = play(recorded, agent, terms=terms).divergence
+        assert found is not None
+        assert "secret" not in sentence(found) + explained(found)
+        places.append((found.kind, found.step, found.path))
+    assert places == [(Kind.INPUT, 4, "$.n"), (Kind.OUTCOME, 4, "$.n"), (Kind.RESULT, None, "$.n")]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from typing import NamedTuple
 
-from stepwell.core.codec import Redacted, Unavailable, canonical, encode
+from stepwell.core.codec import Redacted, canonical, encode
 from stepwell.core.divergence import Asked
 from stepwell.core.recorded import RecordedRun, RecordedStep
-from stepwell.core.shown import held, shown, viewed
+from stepwell.core.shown import held, left_out, masked, shown
 from stepwell.core.state import StateStep, step_effect
 from stepwell.core.steps import STATE_UPDATE, Payload
 from stepwell.core.world import MISSING, SHARED
@@ -64,6 +63,11 @@ class Identities:
         self._folded = 0
         self._scopes: dict[object, object] = {}
         self._state_steps = [step for step in run.steps if step.type == STATE_UPDATE]
+        partial = (
+            s.number for s in self._state_steps if any(_is_left_out(text) for _, text in _texts(s.payload))
+        )
+        self._left_out = next(partial, None)
+        """From which step on a state may lack something that was not to be recorded."""
         self.lanes = _lanes(run.steps)
         """Where the order within one is known."""
 
@@ -104,9 +108,13 @@ class Identities:
             return True
         if not self.is_loose(step):
             return False
-        value, by_value = self.value(step), _by_hand(step)
-        asked = _masked(question.held, value, by_value)
-        return _digest(asked) == _digest(_masked(value, value, by_value))
+        known, asked = self.beside(question, step)
+        return _digest(asked) == _digest(known)
+
+    def beside(self, question: Question, step: RecordedStep) -> tuple[object, object]:
+        """What a step was given, and what is asked now, in either what stands for what was left out."""
+        value, by_value = self.value(step), by_hand(step)
+        return masked(value, value, by_value=by_value), masked(question.held, value, by_value=by_value)
 
     def digest(self, step: RecordedStep) -> bytes:
         """Equal for equal inputs."""
@@ -127,7 +135,9 @@ class Identities:
 
     def is_loose(self, step: RecordedStep) -> bool:
         """Whether something that encodes otherwise may be what the step was given."""
-        return _is_any_name(step) or _by_hand(step) or '"redacted"' in (step.payload.input_exact or "")
+        if step.type == STATE_UPDATE and self._left_out is not None and self._left_out <= step.number:
+            return True
+        return _is_any_name(step) or by_hand(step) or _is_left_out(step.payload.input_exact)
 
     def _state(self, step: RecordedStep) -> object:
         """The state that the step made, folded from those before it."""
@@ -138,7 +148,7 @@ class Identities:
 
     def _fold(self, step: RecordedStep) -> None:
         scope = SHARED if step.name == "shared" else step.agent
-        given, made = (viewed(*texts) for texts in _texts(step.payload))
+        given, made = (left_out(*texts) for texts in _texts(step.payload))
         state, _ = step_effect(self._scopes.get(scope, MISSING), StateStep(step.number, scope, given, made))
         self._scopes[scope] = self._states[step.number] = state
 
@@ -147,44 +157,23 @@ def _texts(payload: Payload) -> tuple[tuple[str | None, str | None], tuple[str |
     return (payload.input, payload.input_exact), (payload.output, payload.output_exact)
 
 
+def _is_left_out(exact: str | None) -> bool:
+    """Whether something was not to be recorded."""
+    return '"redacted"' in (exact or "")
+
+
 def _is_any_name(step: RecordedStep) -> bool:
     """Whether its name was not to be recorded, or is not known of a row from elsewhere."""
     return step.name == HIDDEN or (step.name is None and step.lane is None)
 
 
-def _by_hand(step: RecordedStep) -> bool:
+def by_hand(step: RecordedStep) -> bool:
     """Whether a row comes from a file or a hand, of whose numbers JSONB may have changed the spelling."""
     return step.lane is None and step.payload.input_exact is None
 
 
 def _digest(value: object) -> bytes:
     return sha256(canonical(value).encode("utf-8", "surrogatepass")).digest()
-
-
-def _masked(value: object, pattern: object, by_value: bool) -> object:
-    """`value` without what is left out of `pattern`; numbers, where they count by value, as they are there."""
-    if isinstance(pattern, Redacted):
-        return None
-    if isinstance(value, dict) and isinstance(pattern, dict):
-        return {key: _masked(item, pattern.get(key, MISSING), by_value) for key, item in value.items()}
-    if isinstance(value, list) and isinstance(pattern, list):
-        beyond = [MISSING] * max(0, len(value) - len(pattern))
-        return [_masked(item, of, by_value) for item, of in zip(value, [*pattern, *beyond], strict=False)]
-    if isinstance(value, Unavailable) and isinstance(pattern, Unavailable):
-        return replace(value, fields=_masked(value.fields, pattern.fields, by_value))
-    return pattern if by_value and _same_number(value, pattern) else value
-
-
-def _same_number(value: object, pattern: object) -> bool:
-    """Whether JSONB may have made one of the other: `1e2` becomes `100`, and `1e23` more digits than a float has."""
-    if {type(value), type(pattern)} != {int, float}:
-        return type(value) is float and value == pattern
-    assert isinstance(value, int | float)
-    assert isinstance(pattern, int | float)
-    try:
-        return float(value) == float(pattern)
-    except OverflowError:
-        return False
 
 
 def _lanes(steps: Sequence[RecordedStep]) -> dict[int, Lane]:

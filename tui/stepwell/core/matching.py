@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from stepwell.core.codec import dump
 from stepwell.core.divergence import Asked, Divergence, Kind, distance, first_difference
 from stepwell.core.hints import unlike
 from stepwell.core.identity import HIDDEN, Identities, Key, Lane, Question
 from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.shown import shown
 from stepwell.core.tracks import Place, Tracks, Way
 from stepwell.core.waiting import Waiting
 from stepwell.core.world import MISSING
@@ -198,8 +200,10 @@ class Matcher:
         if not self._identities.has_key_of(step, question):
             sides = recorded.title(), asked.title()
             return Divergence(Kind.NOT_RECORDED, step.number, "$", *sides, recorded, asked, hint=hint)
-        path, expected, actual = first_difference(recorded.value, asked.value)
-        if hint is None and not distance(recorded.value, asked.value, 1):
+        then, now = map(shown, self._identities.beside(question, step))
+        recorded, asked = replace(recorded, value=then), replace(asked, value=now)
+        path, expected, actual = first_difference(then, now)
+        if hint is None and not distance(then, now, 1):
             hint = unlike(self._identities.value(step), question.held)
         return Divergence(Kind.INPUT, step.number, path, expected, actual, recorded, asked, hint=hint)
 
@@ -254,11 +258,11 @@ class Matcher:
         if not steps:
             return None
         steps.sort(key=lambda step: step.number)
-        shown = self._identities.shown(steps[0])
+        first = self._identities.shown(steps[0])
         others = tuple(step.number for step in steps[1:])
-        title, hint = shown.title(), self._hint(steps[0])
+        title, hint = first.title(), self._hint(steps[0])
         return Divergence(
-            Kind.NEVER_ASKED, steps[0].number, "$", title, MISSING, shown, others=others, hint=hint
+            Kind.NEVER_ASKED, steps[0].number, "$", title, MISSING, first, others=others, hint=hint
         )
 
     def _hint(self, step: RecordedStep) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from stepwell.core.codec import parse
 from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.hints import hinted
-from stepwell.core.identity import Question
+from stepwell.core.identity import Question, by_hand
 from stepwell.core.recorded import RecordedStep
 from stepwell.core.shown import changed
 from stepwell.errors import UsageError
@@ -171,7 +171,7 @@ def compare(playback: Playback, step: RecordedStep, result: object, error: BaseE
             return
         difference: tuple[str, object, object] | None = "$", expected, actual
     else:
-        difference = changed(payload.output, payload.output_exact, result)
+        difference = changed(payload.output, payload.output_exact, result, by_value=by_hand(step))
     if difference is not None:
         found = hinted(Divergence(Kind.OUTCOME, step.number, *difference), playback.dialogue.run)
         raise playback.dialogue.end(Diverged(found))
