@@ -231,6 +231,7 @@ def test_in_autocommit_each_statement_stands_by_itself(dsn: str) -> None:
         own = run.connection
         own.autocommit = True
         own.execute("UPDATE orders SET qty = qty + 70 WHERE id = 1")  # before the first step, too
+        own.rollback()  # of nothing
         with pytest.raises(psycopg.errors.UndefinedColumn):
             own.execute("SELECT wrong FROM orders")
         own.execute("BEGIN")

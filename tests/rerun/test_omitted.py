@@ -221,6 +221,18 @@ def test_what_a_tool_wrote_with_the_connection_is_the_tools(record: Record, note
             run.connection.commit()
         run.tool(tell, 2)
 
+    def twice(run: Run) -> None:
+        def pay() -> None:
+            run.connection.execute("UPDATE orders SET qty = qty + 1 WHERE id = 7")
+
+        run.tool(tell, 1)
+        run.connection.execute("UPDATE orders SET qty = 100 WHERE id = 7")
+        run.tool(pay)
+        run.connection.commit()
+        run.tool(tell, 2)
+        run.connection.execute("SELECT count(*) FROM orders")
+
+    assert notes(record(twice), twice) == ()
     recorded = record(partial(agent, writes=True))
     left_out = "by step 4 the agent did not write orders, key 9, which the recording did"
     assert notes(recorded, partial(agent, writes=True)) == ()

@@ -142,7 +142,7 @@ def test_what_the_past_has_by_now_is_taken_from_the_overlay(owner: Connection, s
         held.raw.execute("INSERT INTO parts (id, name) VALUES (3, 'drei'), (4, 'vier')")
         held.raw.execute("UPDATE stamped SET name = 'uno'")
         held.is_turned()
-        assert held.turn(after, None) == [
+        assert [each.what for each in held.turn(after, None)] == [
             "wrote other values to parts, key 3: name 'drei', recorded 'three'",
             "wrote other values to stamped, key 1: stamp '0', recorded '1' (or a trigger of stamped did)",
         ]

@@ -162,27 +162,8 @@ def _was_there(write: Write, span: Span, instant: Instant | None) -> bool | None
 
 def left_out(
     course: Course, tables: Mapping[int, Watched], writes: Sequence[Write], made: Sequence[Made]
-) -> Iterator[str]:
-    """What the code that made this left out: `by step 3 the agent did not write orders, key 7, which the recording…`.
-
-    `writes` are in their order.
-    """
-    removed = {(write.table, write.key, write.xid): write.removed for write in writes}
-    found = {
-        (number, write.table, "remove" if removed[write.table, write.key, write.xid] else "write", write.key)
-        for number, write in _missed(course, tables, writes, made)
-    }
-    for (number, table, verb), group in groupby(sorted(found), key=lambda each: each[:3]):
-        keys = [", ".join(key) for *_, key in group]
-        more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
-        which = f"key {keys[0]}" if len(keys) == 1 else f"keys {'; '.join(keys[:SHOWN])}{more}"
-        yield f"by step {number} the agent did not {verb} {tables[table].name}, {which}, which the recording did"
-
-
-def _missed(
-    course: Course, tables: Mapping[int, Watched], writes: Sequence[Write], made: Sequence[Made]
 ) -> Iterator[tuple[int, Write]]:
-    """The writes that nothing made stands for, each with the step by which it was due."""
+    """Which of these writes, in their order, nothing made stands for, each with the step by which it was due."""
     known = {(write.table, write.key) for write in writes}
     by_key, by_table = defaultdict(list), defaultdict(set)
     for each in made:
@@ -211,3 +192,17 @@ def _missed(
             course.fits(write, stand) for cause in tables[write.table].causes for stand in by_table[cause]
         ):
             yield number, write
+
+
+def told(left_out: Iterable[tuple[int, Write]], tables: Mapping[int, Watched]) -> Iterator[str]:
+    """As notes: `by step 3 the agent did not write orders, key 7, which the recording did`."""
+    last = {(number, write.table, write.key): write.removed for number, write in left_out}
+    found = [
+        (number, table, "remove" if removed else "write", key)
+        for (number, table, key), removed in last.items()
+    ]
+    for (number, table, verb), group in groupby(sorted(found), key=lambda each: each[:3]):
+        keys = [", ".join(key) for *_, key in group]
+        more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
+        which = f"key {keys[0]}" if len(keys) == 1 else f"keys {'; '.join(keys[:SHOWN])}{more}"
+        yield f"by step {number} the agent did not {verb} {tables[table].name}, {which}, which the recording did"

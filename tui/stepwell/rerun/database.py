@@ -143,8 +143,8 @@ class Visit:
             return
         assert self._pasts is not None
         instant, origin = self._pasts.of(held, stand)
-        for otherwise in held.turn(instant, origin):
-            self._dialogue.note(f"by {stand.title} the agent {otherwise}")
+        for each in held.turn(instant, origin):
+            self._omissions.wrote(each, stand)
         self._stand = stand
         self._omissions.stands(held.mark, stand)
         if instant is None:
@@ -192,12 +192,15 @@ class Visit:
                     self._held.commit()
 
     def rollback(self) -> None:
-        """End it, and undo what was written in it."""
+        """End it, and undo what was written in it: nothing where it is in none, as in autocommit."""
         with self._lock:
-            self.begun = False
+            begun, self.begun = self.begun, False
             if self._held is not None:
                 with self._watched():
-                    self._held.rollback()
+                    if begun:
+                        self._held.rollback()
+                    else:
+                        self._held.commit()
 
     def close(self) -> None:
         """Say what is to be known of what was read, and roll back."""

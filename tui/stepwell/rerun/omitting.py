@@ -1,15 +1,15 @@
-"""Says in a replay's report what the recorded run's own connection wrote and the re-executed code did not."""
+"""Says in a replay's report what its agent wrote otherwise than the recorded run's own connection, or not at all."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from psycopg import Connection
 
 from stepwell.core.changed import end_of
 from stepwell.core.divergence import Kind
-from stepwell.core.omitted import Course, Made, Span, Stand, left_out
+from stepwell.core.omitted import Course, Made, Span, Stand, Watched, Write, left_out, told
 from stepwell.core.steps import STATE_UPDATE
 from stepwell.rerun.asof import Pasts
 from stepwell.rerun.dialogue import Dialogue
@@ -18,6 +18,7 @@ from stepwell.store.asof import Standing, survey
 from stepwell.store.held import is_known
 from stepwell.store.omitted import read_made, read_watched, read_writes
 from stepwell.store.overlays import Overlay, overlaid
+from stepwell.store.settling import Otherwise
 
 
 class Omissions:
@@ -26,6 +27,7 @@ class Omissions:
     def __init__(self, dialogue: Dialogue, stand_ins: Collection[str]) -> None:
         self._dialogue, self._stand_ins = dialogue, stand_ins
         self._stands: dict[str, Stand] = {}
+        self._otherwise: list[tuple[Otherwise, Stand]] = []
         self.untold = False
         """Whether the agent may have written where it was not looked where it is."""
 
@@ -33,35 +35,48 @@ class Omissions:
         """From this mark on the agent is there."""
         self._stands[mark] = stand
 
+    def wrote(self, otherwise: Otherwise, stand: Stand) -> None:
+        """The agent wrote it otherwise, as was found there."""
+        self._otherwise.append((otherwise, stand))
+
     def say(self, connection: Connection[Any], pasts: Pasts, overlays: Sequence[Overlay] = ()) -> None:
-        """Note it, for as far as the agent has got. Raises what psycopg raises."""
+        """Note it, and what the agent wrote otherwise, for as far as it has got. Raises what psycopg raises."""
         dialogue = self._dialogue
         single = len({step.lane for step in dialogue.run.steps}) == 1
-        if (
-            self.untold
-            or isinstance(dialogue.stop, BeginAgain)
-            or (not single and (dialogue.stop is not None or dialogue.live))
-        ):
-            return  # of several threads or tasks others may not have got as far
         course = Course(self._spans(pasts, single=single), pasts.begin, single=single)
-        if not course.backends:
+        if not course.backends or isinstance(dialogue.stop, BeginAgain):
             return
         standings = _standings(connection, pasts, overlays)
-        instants = pasts.instants
+        tables = read_watched(connection, standings, overlays)
+        missed: list[tuple[int, Write]] = []
+        # Of several threads or tasks others may not have got as far where one was stopped.
+        if not self.untold and (single or (dialogue.stop is None and not dialogue.live)):
+            missed = list(self._left_out(connection, pasts, course, tables, standings, overlays))
+        places = {write.position for _, write in missed}
+        for otherwise, stand in self._otherwise:
+            if course.due(otherwise.write) is not None and otherwise.write.position not in places:
+                dialogue.note(f"by {stand.title} the agent {otherwise.what}")
+        for note in told(missed, tables):
+            dialogue.note(note)
+
+    def _left_out(
+        self,
+        connection: Connection[Any],
+        pasts: Pasts,
+        course: Course,
+        tables: Mapping[int, Watched],
+        standings: Sequence[Standing],
+        overlays: Sequence[Overlay],
+    ) -> Iterator[tuple[int, Write]]:
         writes = [
             write
             for each in standings
-            for write in read_writes(connection, each, course.backends, instants)
+            for write in read_writes(connection, each, course.backends, pasts.instants)
             if course.due(write) is not None
         ]
         if writes:
-            made = [
-                Made(row.table, row.key, row.new, self._stands.get(row.mark))
-                for row in read_made(connection, overlays)
-            ]
-            tables = read_watched(connection, standings, overlays)
-            for note in left_out(course, tables, sorted(writes, key=lambda each: each.position), made):
-                dialogue.note(note)
+            made = [Made(*row[:3], self._stands.get(row.mark)) for row in read_made(connection, overlays)]
+            yield from left_out(course, tables, sorted(writes, key=lambda each: each.position), made)
 
     def _spans(self, pasts: Pasts, *, single: bool) -> list[Span]:
         dialogue = self._dialogue

@@ -19,7 +19,7 @@ from stepwell.store.connect import GUARD, Target, connect, is_standby
 from stepwell.store.overlays import TEMP, Overlay, make, overlaid
 from stepwell.store.queries import query
 from stepwell.store.session import read_session
-from stepwell.store.settling import number, settle, wrote
+from stepwell.store.settling import Otherwise, number, settle, wrote
 from stepwell.store.transaction import SAFE_WAIT_MS, Transaction
 from stepwell.store.trouble import said
 
@@ -122,21 +122,21 @@ class Held:
         self._path = base or tuple(name for name in schemas if not name.startswith((SHADOW, TEMP)))
         return base is not None and mark == self.mark
 
-    def turn(self, instant: Instant | None, origin: Origin | None) -> list[str]:
+    def turn(self, instant: Instant | None, origin: Origin | None) -> list[Otherwise]:
         """Have names mean the past of that instant. Returns what the agent has written otherwise than was recorded."""
         path = (TEMP, *self._path) if self.overlays else self._path
         self.found = replace(survey(self.raw, instant, origin), path=path)
         turn(self.raw, self.found, {})
-        notes: list[str] = []
+        found: list[Otherwise] = []
         for overlay in self.overlays:
-            notes += settle(self.raw, overlay, self._settled, instant)
+            found += settle(self.raw, overlay, self._settled, instant)
             number(self.raw, overlay, self._settled, instant)
         mark = str(len(self._marks) + 1)
         is_behind = self._settled is not None and instant is not None and is_earlier(instant, self._settled)
         self._marks[mark] = self._settled if is_behind else instant
         (now,) = self.raw.execute(query("mark_place"), {"mark": mark}, prepare=False).fetchone() or ("",)
         self._paths[now] = self._path
-        return notes
+        return found
 
     def wrote(self, before: Instant, after: Instant, origin: Origin | None) -> bool:
         """Whether the agent's connection, which both are of, wrote to a watched table between the two."""

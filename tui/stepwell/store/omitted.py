@@ -21,8 +21,8 @@ class Row(NamedTuple):
 
     table: int
     key: tuple[str, ...]
-    mark: str
     new: bool
+    mark: str
 
 
 def read_writes(
@@ -59,12 +59,12 @@ def read_made(connection: Connection[Any], overlays: Iterable[Overlay]) -> Itera
     """All that was written beside the past of these tables and not rolled back. Raises what psycopg raises."""
     for overlay in overlays:
         rows = connection.execute(
-            sql.SQL('SELECT ARRAY[{}]::text[], "!mark", "!new" FROM {}').format(
+            sql.SQL('SELECT ARRAY[{}]::text[], "!new", "!mark" FROM {}').format(
                 listed([sql.Identifier(name) for name in overlay.standing.table.key]), overlay.made
             ),
             prepare=False,
         )
-        yield from (Row(overlay.standing.id, tuple(key), mark, new) for key, mark, new in rows)
+        yield from (Row(overlay.standing.id, tuple(key), new, mark) for key, new, mark in rows)
 
 
 def read_watched(

@@ -1,11 +1,12 @@
 """How overlays give way to what was recorded, as a replay gets there."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg import Connection, sql
 
 from stepwell.core.changed import is_earlier
+from stepwell.core.omitted import Write
 from stepwell.core.past import Certainty, Instant
 from stepwell.store.asof import Standing
 from stepwell.store.capture import LOG
@@ -17,13 +18,21 @@ BRIEF = 40
 """Characters of a value that a note shows."""
 
 
+class Otherwise(NamedTuple):
+    """What was otherwise in the recording: `wrote other values to orders, key 7: status 'x', recorded 'y'`."""
+
+    what: str
+    write: Write
+    """The last of the row that was recorded."""
+
+
 def settle(
     connection: Connection[Any], overlay: Overlay, before: Instant | None, after: Instant | None
-) -> list[str]:
+) -> list[Otherwise]:
     """The recording has got from one instant to the next, which names mean now: let it have its way.
 
     Rows that the past has by now are taken out of the overlay, and those that the agent's connection, where it is
-    known, wrote otherwise. Returns what was otherwise: `wrote other values to orders, key 7: status 'x', recorded 'y'`.
+    known, wrote otherwise. Returns what was otherwise.
     Nothing gives way to what was there before, as a thread or task sees it that is behind another.
     """
     if before is not None and after is not None and is_earlier(after, before):
@@ -46,17 +55,21 @@ def settle(
     return _overruled(connection, overlay, before, after)
 
 
-def _overruled(connection: Connection[Any], overlay: Overlay, before: Instant, after: Instant) -> list[str]:
+def _overruled(
+    connection: Connection[Any], overlay: Overlay, before: Instant, after: Instant
+) -> list[Otherwise]:
     table = overlay.standing.table
     constant = [
         column.name for column in overlay.columns if not column.varies and column.name not in table.key
     ]
     rows = connection.execute(
         sql.SQL(
-            "DELETE FROM {rows} AS o USING (SELECT {kept}, (array_agg({mine} ORDER BY position DESC))[1] AS last"
+            "DELETE FROM {rows} AS o USING (SELECT {kept}, max(position) AS position,"
+            " (array_agg(xid::text ORDER BY position DESC))[1] AS xid,"
+            " (array_agg(backend ORDER BY position DESC))[1] AS backend"
             " FROM {written} GROUP BY {kept} HAVING bool_or({mine})) AS w"
             " LEFT JOIN {past} AS p ON {recorded} WHERE {same}"
-            " RETURNING concat_ws(', ', {key}), o.\"!gone\", p.{first} IS NULL, w.last,"
+            ' RETURNING ARRAY[{key}]::text[], o."!gone", p.{first} IS NULL, w.xid, w.position, w.backend,'
             " array_remove(ARRAY[{differences}]::text[], NULL)"
         ).format(
             rows=overlay.rows,
@@ -72,18 +85,19 @@ def _overruled(connection: Connection[Any], overlay: Overlay, before: Instant, a
         ),
         prepare=False,
     ).fetchall()
-    notes = []
-    for key, is_gone, was_gone, is_own, differences in rows:
-        if not is_own:  # somebody else has written it since
+    found = []
+    for key, is_gone, was_gone, xid, position, backend, differences in rows:
+        if after.backend not in (None, backend):  # somebody else has written it since
             continue
-        what = f"{table.name}, key {key}"
+        write = Write(overlay.standing.id, tuple(key), was_gone, False, int(xid), position, backend)
+        what = f"{table.name}, key {', '.join(key)}"
         if is_gone != was_gone:
             done, then = ("removed", "wrote") if is_gone else ("wrote", "removed")
-            notes.append(f"{done} {what}, which the recording {then}")
+            found.append(Otherwise(f"{done} {what}, which the recording {then}", write))
         elif differences:
             cause = f" (or a trigger of {table.name} did)" if overlay.triggered else ""
-            notes.append(f"wrote other values to {what}: {'; '.join(differences)}{cause}")
-    return notes
+            found.append(Otherwise(f"wrote other values to {what}: {'; '.join(differences)}{cause}", write))
+    return found
 
 
 def _kept(number: int) -> sql.Identifier:
