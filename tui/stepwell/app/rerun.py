@@ -94,11 +94,9 @@ class Rerun:
             return f"agent: {shortened(self.told)}"
         if report.refused is not None:
             return f"agent: {shortened(report.refused)}"
-        to = "the end" if self.to is None else str(self.to)
-        early = ""
         if report.stopped is not None and report.stopped != f"step {self.to}":
-            early = f" as far as it got: {report.stopped}"
-        return f"agent to {to}: {self.milliseconds:.0f} ms, the same{early}"
+            return f"agent: {self.milliseconds:.0f} ms, the same so far"
+        return f"agent to {'the end' if self.to is None else self.to}: {self.milliseconds:.0f} ms, the same"
 
     @property
     def asks_anew(self) -> bool:
