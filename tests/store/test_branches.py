@@ -13,6 +13,7 @@ from psycopg import sql
 
 from stepwell import Recorder, Run, Summary
 from stepwell.core.branching import Answered, going_on
+from stepwell.core.restated import ended_before
 from stepwell.core.world import Moment, World
 from stepwell.replay import Replayer
 from stepwell.replay.recorded import load
@@ -186,11 +187,20 @@ def test_the_order_of_finishing_has_no_gaps_where_steps_overlapped(stored: Store
         for place in reversed(range(3)):
             ends[place].set()
             waiting[place].result()
-    tail = going_on(load(stored.target, str(run.run_id)), Answered({1, 2}), None)
-    branch = save(stored.target, run.run_id, tail)
+        run.tool(search, "after them")
+    recorded = load(stored.target, str(run.run_id))
+    branch = save(stored.target, run.run_id, going_on(recorded, Answered({1, 2}), None))
     assert [step.finished_order for step in load(stored.target, str(branch)).steps] == [2, 1]
     assert rows_of(stored.target, branch) == [1, 2]
     assert_reads_like_an_ordinary_run(stored.target, branch)
+    branch = save(stored.target, run.run_id, going_on(recorded, Answered({2, 4}), None))
+    with closing(Recorder(stored.target.conninfo, durability="async")) as recorder:
+        recorder.resume(branch).tool(search, "later")
+    steps = load(stored.target, str(branch)).steps
+    assert [(step.number, step.finished_before) for step in steps] == [(2, 0), (4, 1), (5, 4)]
+    assert all(ended_before(steps[at], steps[at + 1]) for at in (0, 1))
+    with closing(Runs(stored.target)) as runs:
+        assert runs.find(str(branch)).unfinished == 0
 
 
 def test_a_recorder_goes_on_with_a_branch(stored: Stored) -> None:

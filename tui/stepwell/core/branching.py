@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterable
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 
 from stepwell.core.recorded import RecordedRun, RecordedStep
@@ -17,15 +18,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A step that a branch has a row of. `place` is its place in the order of finishing, None for none."""
+    """A step that a branch has a row of. `place` is its place in the order of finishing, None for none.
+
+    `before` is how many of the branch's steps had finished when it began, None where that is not recorded.
+    """
 
     number: int
     place: int | None
+    before: int | None = None
     open: bool = False
     """What it gave is not known in the branch: it has no outcome there."""
     input: str | None = None
     """The whole of what it was given, with `input_exact`, where that is not as the run has stored it."""
     input_exact: str | None = None
+
+    def is_other(self, step: RecordedStep) -> bool:
+        """Whether its times are not those that it has in the run."""
+        return (self.place, self.before) != (step.finished_order, step.finished_before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,7 @@ class Tail:
     steps: int
     """The number of its last step."""
     finished: int
-    """How many of its steps have an outcome."""
+    """How many numbers up to that are not of a step without an outcome; of those that it has no step of, all."""
     edited: RecordedStep | None = None
     """Step `number` with another outcome; None where it has none of its own."""
     whole: bool = False
@@ -101,13 +110,28 @@ def _tail(
     in_doubt = {step.number for step in kept if step.in_doubt and step.number != own_number}
     opened = {*unsettled, *_enclosing(run, gone), *in_doubt}
     done = [step for step in kept if step.number == own_number or step.number not in opened]
-    places = _places(done, [*gone, *(run.by_number[each] for each in opened)])
-    own = tuple(
-        Own(step.number, places.get(step.number), step.number in opened, *_input(step, number, edited))
+    orders = sorted(step.finished_order for step in done if step.finished_order is not None)
+    places = dict(_places(done, orders))
+    rows = (
+        Own(
+            step.number,
+            places.get(step.number),
+            _before(step, orders),
+            step.number in opened,
+            *_input(step, number, edited),
+        )
         for step in kept
-        if step.number >= number or step.number in opened or places.get(step.number) != step.finished_order
     )
-    return Tail(number, own, last, len(done), edited, whole and not gone and run.complete)
+    own = tuple(
+        row for row in rows if row.number >= number or row.open or row.is_other(run.by_number[row.number])
+    )
+    finished = last - (len(kept) - len(done))
+    return Tail(number, own, last, finished, edited, whole and not gone and run.complete)
+
+
+def _before(step: RecordedStep, orders: Sequence[int]) -> int | None:
+    """How many of those that finished in these places had done so when the step began."""
+    return None if step.finished_before is None else bisect_right(orders, step.finished_before)
 
 
 def _input(step: RecordedStep, number: int, edited: RecordedStep | None) -> tuple[str | None, str | None]:
@@ -133,16 +157,11 @@ def _enclosing(run: RecordedRun, steps: Iterable[RecordedStep]) -> set[int]:
     return found - own
 
 
-def _places(done: Iterable[RecordedStep], lost: Iterable[RecordedStep]) -> dict[int, int]:
-    """The order of finishing without those that are lost; what has finished only now is the last."""
-    before = sorted(step.finished_order for step in lost if step.finished_order is not None)
-    places: dict[int, int] = {}
-    late: list[int] = []
+def _places(done: Iterable[RecordedStep], orders: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The numbers of steps with their places among these; what has finished only now is the last."""
+    late = count(len(orders) + 1)
     for step in done:
-        if step.finished_order is None:
-            late.append(step.number)
-        else:
-            places[step.number] = step.finished_order - bisect_left(before, step.finished_order)
-    if places:
-        places.update(zip(late, range(max(places.values()) + 1, 2**31), strict=False))
-    return places
+        if step.finished_order is not None:
+            yield step.number, bisect_right(orders, step.finished_order)
+        elif orders:
+            yield step.number, next(late)

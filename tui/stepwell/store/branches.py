@@ -117,6 +117,7 @@ def fork(connection: Connection[Any], run_id: UUID, tail: Tail, name: str | None
         "number": tail.number,
         "numbers": [each.number for each in own],
         "places": [each.place for each in own],
+        "befores": [each.before for each in own],
         "opens": [each.open for each in own],
         "inputs": [each.input for each in own],
         "exacts": [each.input_exact for each in own],

@@ -47,14 +47,15 @@ def import_recorded(
 def _run_row(run: RecordedRun, at: datetime) -> dict[str, object]:
     head = run.head
     kind, _, message = (head.error or "").partition(": ")
+    last = max((step.number for step in run.steps), default=0)
     status = None if head.status == "unknown" else "running" if head.status in _DIED else head.status
     return {
         "run_id": head.run_id,
         "name": _plain(head.name),
         "status": status,
         "tags": one_line(dict(head.tags)) if head.tags else None,
-        "steps": max((step.number for step in run.steps), default=0),
-        "finished": sum(step.finished_order is not None for step in run.steps),
+        "steps": last,
+        "finished": last - sum(step.in_doubt for step in run.steps),
         "agents": [storable(agent) for agent in head.agents],
         "started_at": head.started or at,
         "finished_at": head.finished,
