@@ -179,6 +179,26 @@ def test_a_replay_in_this_process_is_guarded_as_long_as_it_lasts(
     assert all(note.startswith(str(Path("tests/rerun") / HERE)) for note in report.notes)
 
 
+def test_code_in_a_folder_that_is_called_like_a_library_is_the_users_too(
+    record: Callable[[Any], RecordedRun], schema_dsn: str
+) -> None:
+    text = """
+def agent(run):
+    run.tool(search, "a")
+    if replaying:
+        with socket.socket() as end, suppress(OSError):
+            end.connect(("192.0.2.1", 443))
+        psycopg.connect(dsn).close()
+"""
+    scope: dict[str, Any] = {**globals(), "replaying": False, "dsn": schema_dsn}
+    exec(compile(text, "/home/me/psycopg-contextlib/agent.py", "exec"), scope)
+    recorded = record(scope["agent"])
+    scope["replaying"] = True
+    first, second = play(recorded, scope["agent"]).notes
+    assert first.endswith("agent.py:6 reached out to 192.0.2.1:443: refused")
+    assert second.endswith(READ_ONLY)
+
+
 def test_whoever_wants_all_to_be_read_only_anyway_has_it_so_when_the_guards_are_lifted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -8,6 +8,7 @@ what a library does beside Python, with sockets of its own or through `ctypes`, 
 from __future__ import annotations
 
 import _posixsubprocess
+import contextlib
 import errno
 import ipaddress
 import os
@@ -17,6 +18,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 from psycopg._connection_base import BaseConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -32,6 +34,8 @@ _CONNECTION = "opened a connection of its own, which is read-only"
 _OPENS = "_connect_gen"
 """The one method of psycopg's by which each connection is made, whoever asks for it."""
 _RERUN = os.path.join(OWN, "rerun", "")
+_BETWEEN = (OWN, os.path.join(os.path.dirname(psycopg.__file__), ""), contextlib.__file__)
+"""Where the code is that may stand between what replays and what it asks the system for."""
 
 Note = Callable[[str], object]
 
@@ -187,7 +191,7 @@ def _is_of_replay() -> bool:
         file = frame.f_code.co_filename
         if file.startswith(_RERUN) and file != __file__:
             return True
-        if not file.startswith(OWN) and "psycopg" not in file and "contextlib" not in file:
+        if not file.startswith(_BETWEEN):
             return False
     return False
 
