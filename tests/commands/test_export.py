@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 from pathlib import Path
 
 import psycopg
@@ -73,6 +74,7 @@ def test_a_name_that_ends_in_gz_is_of_a_compressed_file(recorded: RecordedRun, c
         (["there.json"], "there.json is there already; --force writes over it"),
         (["nowhere/a.json"], "nowhere: no such directory"),
         (["tests"], "tests is a directory; name a file in it"),
+        (["pipe", "--force"], "pipe is no ordinary file; - is standard output"),
         (
             ["--pytest", "tests/test_a.txt", "--agent", "a:b"],
             "a test is a file of Python: --pytest tests/test_a.py",
@@ -103,6 +105,7 @@ def test_what_is_refused_is_one_line_and_writes_nothing(
 ) -> None:
     for name in ("there.json", "tests/test_there.stepwell.json"):
         Path(name).write_text("mine")
+    os.mkfifo("pipe")
     before = sorted(str(path) for path in Path().rglob("*"))
     assert main(["export", "@last", *arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()

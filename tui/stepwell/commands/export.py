@@ -129,6 +129,8 @@ def _write_test(args: argparse.Namespace, prefix: str) -> int:
 def _see_that_it_may_be_written(path: Path, *, force: bool) -> None:
     if path.is_dir():
         raise UsageError(f"{path} is a directory; name a file in it")
+    if path.exists() and not path.is_file():  # a device would be replaced, not written to
+        raise UsageError(f"{path} is no ordinary file; - is standard output")
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent}: no such directory; make it first")
     if path.exists() and not force:
