@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure() -> None:
     """Started in the background, or by nohup, the suite ignores signals that its tests send, as does all it starts."""
     # Other examples each time. A machine that is busy is no fault of what is tested.
-    settings.register_profile("brief", settings(), max_examples=50, deadline=None)
+    settings.register_profile("brief", settings(), max_examples=30, deadline=None)
     settings.load_profile("brief")
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
@@ -78,6 +78,10 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, short_fol
             "PYTHONUNBUFFERED",  # it would hide what is only written at the end
         }:
             monkeypatch.delenv(name)
+    if os.environ.get("PYTHONDONTWRITEBYTECODE"):
+        # What a test starts would compile all that it imports, each time.
+        monkeypatch.delenv("PYTHONDONTWRITEBYTECODE")
+        monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(short_folder / "bytecode"))
     home = tmp_path / "home"
     for name, folder in {
         "HOME": home,
