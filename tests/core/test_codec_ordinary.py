@@ -11,7 +11,7 @@ from stepwell.core.codec.ordinary import both_ordinary, canonical_ordinary, enco
 from stepwell.errors import EncodingError
 from tests.core import codec_values as made
 
-brief = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+brief = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 # Few keys, so that several dicts share them, in one order or in two.
 _rows = st.recursive(

@@ -10,7 +10,7 @@ from stepwell.core import codec
 from tests.core import codec_values as made
 
 # As many examples as a developer waits for; `-m long` runs the same properties at length.
-brief = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+brief = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 long = settings(brief, max_examples=10_000)
 
 

@@ -15,7 +15,7 @@ from stepwell.recorder.prompts import Prompts
 from tests.core import codec_values as made
 from tests.core.prompt_sequences import PAD, Taken, decoded, payloads, sequences, viewed
 
-brief = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+brief = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 long = settings(brief, max_examples=600)
 SYSTEM = {"role": "system", "content": PAD}
 anything = made.json_shaped | made.values

@@ -20,7 +20,7 @@ with stepwell.Recorder(sys.argv[1]) as recorder, recorder.run("fast") as run:
         if number == int(sys.argv[2]):
             break
 """
-STEPS = 1_500
+STEPS = 600
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.e2e.conftest import STEPWELL, backends
 from tests.e2e.remote import Line, Sshd
 from tests.e2e.terminal import Terminal, is_running, wait_until
 
-DELAY = 0.15
+DELAY = 0.05
 """Seconds each way."""
 LOOP = "FAILED MaxTurns  loop 24 laps from 5"
 

@@ -13,7 +13,7 @@ import pytest
 import stepwell
 from stepwell import Recorder, Run
 
-PROCESSES, THREADS, STEPS = 8, 8, 6
+THREADS, STEPS = 8, 6
 
 
 def check_numbers(rows: list[dict[str, Any]], total: int) -> None:
@@ -43,28 +43,29 @@ def in_process(dsn: str, run_id: UUID, who: str) -> None:
         in_threads(recorder.resume(run_id), who)
 
 
-def test_eight_processes_of_eight_threads_share_one_run(
-    recorder: Recorder, schema_dsn: str, steps: Any, run_row: Any
+@pytest.mark.parametrize("count", [3, pytest.param(8, marks=pytest.mark.long)])
+def test_processes_of_eight_threads_share_one_run(
+    recorder: Recorder, schema_dsn: str, steps: Any, run_row: Any, count: int
 ) -> None:
     spawn = multiprocessing.get_context("spawn")
     run = recorder.start()
     processes = [
-        spawn.Process(target=in_process, args=(schema_dsn, run.run_id, f"p{n}")) for n in range(PROCESSES)
+        spawn.Process(target=in_process, args=(schema_dsn, run.run_id, f"p{n}")) for n in range(count)
     ]
     for process in processes:
         process.start()
     for process in processes:
         process.join(120)
-    assert [process.exitcode for process in processes] == [0] * PROCESSES
+    assert [process.exitcode for process in processes] == [0] * count
     run.finish()
     rows = steps(run.run_id)
-    total = PROCESSES * THREADS * STEPS
+    total = count * THREADS * STEPS
     check_numbers(rows, total)
     assert all(row["got"] == row["given"]["args"][0] and row["got"]["who"] == row["agent"] for row in rows)
     assert len({(row["got"]["who"], row["got"]["n"]) for row in rows}) == total
     row = run_row(run.run_id)
     assert (row["steps"], row["finished"]) == (total, total)
-    assert len(row["agents"]) == PROCESSES * THREADS
+    assert len(row["agents"]) == count * THREADS
 
 
 def test_several_runs_share_the_writer_and_each_counts_for_itself(recorder: Recorder, steps: Any) -> None:

@@ -29,7 +29,7 @@ calls = st.recursive(
 programs = st.lists(st.lists(calls, min_size=1, max_size=5), min_size=1, max_size=4)
 
 
-brief = settings(max_examples=60, deadline=None)
+brief = settings(max_examples=30, deadline=None)
 
 
 @brief
@@ -158,6 +158,17 @@ def test_what_another_task_is_to_ask_for_is_named() -> None:
     assert isinstance(found, Divergence)
     step = next(step.number for step in run.steps if step.name == "b")
     assert sentence(found).endswith(f"; that call is step {step}, another thread's or task's to make")
+
+
+def test_what_several_asked_alike_is_named_where_one_of_them_then_does_otherwise() -> None:
+    run, _ = record([[Call("x", 0), Call("a", n)] for n in range(3)], Random(3))
+    matcher = Matcher(run)
+    assert isinstance(matcher.ask(Question(Key("tool_call", "x", None, None), 0), 7), RecordedStep)
+    found = matcher.ask(Question(Key("tool_call", "a", None, None), 9), 7)
+    assert isinstance(found, Divergence)
+    assert "; 3 threads or tasks asked what step 1 asked, and get the answers in recorded order" in sentence(
+        found
+    )
 
 
 @pytest.mark.parametrize("status", ["running", "died"])

@@ -25,7 +25,7 @@ def _printed(connection: Connection, *texts: str | None) -> list[str | None]:
     return list(row)
 
 
-brief = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+brief = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @brief
