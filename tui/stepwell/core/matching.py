@@ -44,6 +44,8 @@ class Matcher:
         self._last: dict[int, int] = {}
         """The number of the step that each of them was given last; `_latest` is that of all."""
         self._latest = 0
+        self._alike_to: dict[int, tuple[int, int]] = {}
+        """The last step of each that as many did alike, so that its answer may be another's."""
         self._passed: dict[Lane, int] = {}
         """How many of the first steps of a recorded thread or task have been asked for, as far as that is known."""
         self.pending: set[int] = set()
@@ -90,6 +92,8 @@ class Matcher:
         step = None if way is None else self._first(way, self._own.get(lane), question.key.parent)
         if way is not None and step is not None:
             self._places[lane] = way.to
+            if len(way.to.lanes) > 1:
+                self._alike_to[lane] = step.number, len(way.to.lanes)
         return step
 
     def _first(self, way: Way, own: Lane | None, parent: int | None) -> RecordedStep | None:
@@ -203,9 +207,20 @@ class Matcher:
         then, now = map(shown, self._identities.beside(question, step))
         recorded, asked = replace(recorded, value=then), replace(asked, value=now)
         path, expected, actual = first_difference(then, now)
-        if hint is None and not distance(then, now, 1):
-            hint = unlike(self._identities.value(step), question.held)
+        hint = hint or self._cause(step, question, lane, alike=not distance(then, now, 1))
         return Divergence(Kind.INPUT, step.number, path, expected, actual, recorded, asked, hint=hint)
+
+    def _cause(self, step: RecordedStep, question: Question, lane: int, *, alike: bool) -> str | None:
+        """What may be the cause of another input, which may look alike."""
+        if alike:
+            return unlike(self._identities.value(step), question.held)
+        if lane not in self._alike_to:
+            return None
+        number, count = self._alike_to[lane]
+        return (
+            f"{count} threads or tasks asked what step {number} asked, and get the answers in recorded order:"
+            " if that mixed them up, give each call a name or an input of its own"
+        )
 
     def _inside_of(self, question: Question) -> str | None:
         """Of a call that is a step but for the block that it is in, which a thread does not know by itself."""
