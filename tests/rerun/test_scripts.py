@@ -113,7 +113,7 @@ def test_in_a_process_of_its_own(project: Project) -> None:
 
 
 def test_in_this_process(project: Project, script: ModuleType) -> None:
-    for agent in (script.main, partial(script.main)):
+    for agent in (script.main, partial(script.main), lambda run: script.main(run)):
         assert stepwell.replay(project.run_id, agent, dsn=project.dsn).served == 4
     changed = importlib.import_module("changed")
     with pytest.raises(stepwell.Diverged) as caught:
@@ -142,5 +142,5 @@ def test_in_a_test_that_was_exported(project: Project, script: ModuleType) -> No
 
 def test_what_the_module_does_not_have_stays_that_of_the_script_that_replays(project: Project) -> None:
     recorded, before = load(resolve(project.dsn), str(project.run_id)), sys.modules["__main__"]
-    with as_main(sys.modules["json"], recorded):
+    with as_main(sys.modules["json"], recorded):  # the other module that had all is not loaded any more
         assert sys.modules["__main__"] is before

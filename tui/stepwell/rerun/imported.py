@@ -29,11 +29,12 @@ def _swap(functions: Mapping[int, Any]) -> None:
     """`functions` by the ids of those that they replace."""
     for module in list(sys.modules.values()):
         names = vars(module) if isinstance(module, ModuleType) else {}
-        if _is_users(names.get("__file__")):
+        if is_users(names.get("__file__")):
             names.update(
                 {name: functions[id(value)] for name, value in list(names.items()) if id(value) in functions}
             )
 
 
-def _is_users(file: object) -> bool:
+def is_users(file: object) -> bool:
+    """Whether what a module says of its file is one of the user's own."""
     return isinstance(file, str) and not file.startswith(libraries())

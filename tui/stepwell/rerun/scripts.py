@@ -12,6 +12,7 @@ from typing import Any
 
 from stepwell.core.codec import references
 from stepwell.core.recorded import RecordedRun
+from stepwell.rerun.imported import is_users
 
 MAIN = "__main__"
 _NAME = re.compile(rf'"{MAIN}[:.]([\w.]+)')
@@ -28,20 +29,32 @@ def module_of(agent: Any) -> ModuleType | None:
 def as_main(module: ModuleType | None, recorded: RecordedRun) -> Iterator[None]:
     """As long as this lasts, what a run names as `__main__`'s is that of the module, where it has such things.
 
-    For one replay at a time: `__main__` and the names that classes go by are there once in a process.
+    Else, and unless `__main__` has them, of another of the user's modules that has them all: an agent may be a
+    `lambda` around it. For one replay at a time: `__main__` and the names of classes are there once in a process.
     """
     before = sys.modules.get(MAIN)
-    named = [] if module is None or module is before else _named(module, recorded)
-    if module is None or before is None or not named:
+    paths = [] if module is before else _paths(recorded)
+    home = _home(module, before, paths) if paths else None
+    if before is None or home is None or home is before:
         yield
         return
+    named = _own(home, paths)
     _call(named, MAIN)
-    sys.modules[MAIN] = module
+    sys.modules[MAIN] = home
     try:
         yield
     finally:
         sys.modules[MAIN] = before
-        _call(named, module.__name__)
+        _call(named, home.__name__)
+
+
+def _home(module: ModuleType | None, main: ModuleType | None, paths: list[str]) -> ModuleType | None:
+    for each in (module, main):
+        if each is not None and _own(each, paths):
+            return each
+    loaded = (each for each in list(sys.modules.values()) if isinstance(each, ModuleType))
+    users = (each for each in loaded if is_users(vars(each).get("__file__")))
+    return next((each for each in users if len(_own(each, paths)) == len(paths)), None)
 
 
 def _call(named: list[Any], module: str) -> None:
@@ -50,9 +63,13 @@ def _call(named: list[Any], module: str) -> None:
     references.forget()
 
 
-def _named(module: ModuleType, recorded: RecordedRun) -> list[Any]:
-    """The module's own classes and functions that the run names as `__main__`'s."""
-    paths = dict.fromkeys(name for text in _texts(recorded) for name in _NAME.findall(text))
+def _paths(recorded: RecordedRun) -> list[str]:
+    """What the run names as `__main__`'s."""
+    return [*dict.fromkeys(name for text in _texts(recorded) for name in _NAME.findall(text))]
+
+
+def _own(module: ModuleType, paths: list[str]) -> list[Any]:
+    """Which of these are classes and functions of the module's own."""
     found = (_at(module, path) for path in paths)
     return [
         each for each in found if isinstance(each, type | FunctionType) and each.__module__ == module.__name__
@@ -60,8 +77,9 @@ def _named(module: ModuleType, recorded: RecordedRun) -> list[Any]:
 
 
 def _at(module: ModuleType, path: str) -> Any:
-    found: Any = module
-    for part in path.split("."):
+    first, *inner = path.split(".")
+    found = vars(module).get(first)  # a module that loads its names late is not to do so for this
+    for part in inner:
         found = getattr(found, part, None)
     return found
 
