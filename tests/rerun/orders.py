@@ -110,6 +110,14 @@ def again(
     return play(recorded, agent, terms=Terms(database=Database(resolve(dsn), writing=writing)))
 
 
+def assert_same(report: Report, *notes: str) -> None:
+    """That it came to the end, and what was said of it."""
+    assert report.divergence is None, (report.divergence, report.notes)
+    assert report.refused is None
+    assert report.stopped is None
+    assert report.notes == notes
+
+
 def digest(dsn: str) -> object:
     """All that a replay must not change, once its sessions are gone: a server is done with one after the client."""
     with psycopg.connect(dsn, autocommit=True) as connection:

@@ -28,6 +28,9 @@ class Pasts:
         self.steps: dict[int, Instants] = read_all_instants(connection, run_id)
         self.begin: Instant | None = read_begin(connection, run_id)
         """When the run began."""
+        backends = {each.backend for each in self.instants} - {None}
+        self._backend = backends.pop() if len(backends) == 1 else None
+        """Of the agent's connection, which could not be asked at each instant."""
 
     @property
     def instants(self) -> list[Instant]:
@@ -37,6 +40,22 @@ class Pasts:
 
     def of(self, held: Held, stand: Stand) -> tuple[Instant | None, Origin | None]:
         """That of a stand, and the server that it is of. Raises what psycopg raises."""
+        instant, origin = self._of(held, stand)
+        if instant is not None and instant.backend is None:
+            instant = replace(instant, backend=self._backend)
+        return instant, origin
+
+    def leaves_open(self, number: int) -> tuple[bool, bool]:
+        """Whether a step has ended the transaction that it began in, and whether it has left one open.
+
+        As far as something had been written there.
+        """
+        at = self.steps.get(number)
+        if at is None or at.before is None or at.after is None or at.before.backend != at.after.backend:
+            return False, False
+        return at.before.own is not None and at.after.own != at.before.own, at.after.own is not None
+
+    def _of(self, held: Held, stand: Stand) -> tuple[Instant | None, Origin | None]:
         following = self.steps.get(stand.following or -1)
         coming = None if following is None else following.before
         if stand.step is None:

@@ -77,6 +77,8 @@ class Visit:
         """What is to be said of a table whose past is not exact, if it is read."""
         self.begun = False
         """Whether the agent is in a transaction of its own."""
+        self._ended = False
+        """Whether a tool that was not executed has ended that."""
         self._closed = False
 
     def asked(self, step: RecordedStep) -> None:
@@ -86,6 +88,10 @@ class Visit:
     def answered(self, step: RecordedStep) -> None:
         """The agent has what the step gave."""
         self._moments.answered(step)
+        if self._pasts is not None and step.number not in self._dialogue.executed:
+            ended, open_ = self._pasts.leaves_open(step.number)
+            self._ended = self._ended or (ended and self.begun)
+            self.begun = open_ or (self.begun and not ended)
 
     def connection(self, given: object) -> Any:
         """A connection of the kind of `given`; where that is none of psycopg's, one to be awaited where a loop runs.
@@ -131,7 +137,8 @@ class Visit:
             if held.status == TransactionStatus.IDLE:
                 raise self._dialogue.end(Refused(ENDED))
             with self._watched():
-                if apart and not self.begun:
+                if self._ended or (apart and not self.begun):
+                    self._ended = False
                     held.commit()
                 self.begun = self.begun or not apart
                 if held.status == TransactionStatus.INTRANS:
@@ -194,7 +201,8 @@ class Visit:
     def rollback(self) -> None:
         """End it, and undo what was written in it: nothing where it is in none, as in autocommit."""
         with self._lock:
-            begun, self.begun = self.begun, False
+            begun, self.begun = self.begun and not self._ended, False
+            self._ended = False
             if self._held is not None:
                 with self._watched():
                     if begun:
