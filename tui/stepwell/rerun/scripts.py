@@ -65,7 +65,7 @@ def _call(named: list[Any], module: str) -> None:
 
 def _paths(recorded: RecordedRun) -> list[str]:
     """What the run names as `__main__`'s."""
-    texts = (text for text in _texts(recorded) if MAIN in text)  # which is as fast as looking can be
+    texts = (text for text in _texts(recorded) if MAIN in text)
     return [*dict.fromkeys(name for text in texts for name in _NAME.findall(text))]
 
 
