@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from stepwell.app.geometry import Pane
+from stepwell.app.messages import Reran
 from stepwell.app.rerun import Agent
 from stepwell.app.screens.divergence import DivergenceScreen
 from stepwell.app.view import DIVERGED
@@ -35,6 +36,9 @@ def test_each_move_runs_the_agent_to_that_step(desk_dsn: str) -> None:
         assert "agent to 5: " in debugger.status
         assert ", the same" in debugger.status
         assert "search_orders, desk.py:35" in debugger.heading(Pane.INPUT)
+        debugger.screen.post_message(Reran(1, None, 0.0, "a job of before could not be done"))
+        await debugger.settle()
+        assert "AGENT same to 5" in title(debugger)
         await debugger.press("a")
         assert "5/8 62% asked" in debugger.status
         await debugger.press("G")

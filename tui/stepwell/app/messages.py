@@ -134,7 +134,7 @@ class Reran(Message, bubble=False):
     def __init__(self, asked: object, report: Report | None, milliseconds: float, error: str = "") -> None:
         super().__init__()
         self.asked = asked
-        """What it was asked with, to tell whether that is still wanted."""
+        """What it was asked with, to tell whether that is still wanted; the number of a job that failed."""
         self.report = report
         self.milliseconds = milliseconds
         self.error = error

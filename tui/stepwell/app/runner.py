@@ -52,7 +52,7 @@ class Runner:
 
 def told(message: Message) -> Message:
     """What a job of it came to, for its screen: what went wrong with the agent is not wrong with the run."""
-    return Reran(None, None, 0.0, message.text) if isinstance(message, Failed) else message
+    return Reran(message.number, None, 0.0, message.text) if isinstance(message, Failed) else message
 
 
 def check(agent: Agent) -> None:

@@ -144,9 +144,8 @@ class RerunningScreen(AskingScreen):
     @on(Reran)
     def _reran(self, message: Reran) -> None:
         view = self.view
-        if view is None or view.agent is None or (message.asked is None and not message.error):
-            return
-        if message.asked is not None and message.asked is not self._asked:
+        wanted = self._asked if message.report is not None else self._newest_run or message.asked
+        if view is None or view.agent is None or message.asked != wanted:
             return
         self._asked = None
         if self._cut_short and self._cut_short == self._newest_run:
