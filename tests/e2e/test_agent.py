@@ -63,7 +63,7 @@ def test_the_fix_is_tried_while_the_debugger_is_open(at_desk: Terminal, tmp_path
     desk.write(tmp_path)
     at_desk.type("q", "n")
     at_desk.wait_for("AGENT same to 6", "agent to 6: ")
-    at_desk.type("q")
+    at_desk.type("q", "q")
     at_desk.wait_for_prompt()
 
 

@@ -63,7 +63,7 @@ def _about(rerun: Rerun, width: int) -> Iterator[Row]:
         yield from _wrapped(f"it stopped: {report.stopped}", width, Role.DIM)
     if report.leave is not None:
         yield from _wrapped(
-            f":live has it go on for real from step {report.leave.step}; it asks first", width, Role.DIM
+            f":live goes on for real from {report.leave.step}; it asks first", width, Role.DIM
         )
     for text in report.notes:
         yield from _wrapped(f"note: {text}", width, Role.NEW)
