@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import threading
 from collections.abc import Callable
@@ -232,3 +233,27 @@ def test_what_was_left_out_of_a_recording_is_compared_nowhere_and_not_shown(sche
         assert "secret" not in sentence(found) + explained(found)
         places.append((found.kind, found.step, found.path))
     assert places == [(Kind.INPUT, 4, "$.n"), (Kind.OUTCOME, 4, "$.n"), (Kind.RESULT, None, "$.n")]
+
+
+def test_of_an_error_that_held_what_was_left_out_the_type_counts(schema_dsn: str) -> None:
+    def fail(text: str) -> None:
+        raise ValueError(text)
+
+    def agent(run: Run) -> None:
+        with contextlib.suppress(ValueError):
+            run.tool(fail, "secret")
+        with contextlib.suppress(KeyError), run.step("tool_call", "block"):
+            raise inside("secret")
+        raise RuntimeError("a secret end")
+
+    inside: type[Exception] = KeyError
+    recorder = Recorder(schema_dsn, redact=lambda _, text: text.replace("secret", "***"))
+    with closing(recorder), pytest.raises(RuntimeError), recorder.run() as run:
+        agent(run)
+    recorded = load(resolve(schema_dsn), str(run.run_id))
+    terms = Terms(Instead(["fail"]))
+    assert play(recorded, agent, terms=terms).divergence is None
+    inside = IndexError
+    found = play(recorded, agent, terms=terms).divergence
+    assert found is not None
+    assert (found.kind, found.step) == (Kind.OUTCOME, 2)

@@ -64,7 +64,7 @@ class Identities:
         self._scopes: dict[object, object] = {}
         self._state_steps = [step for step in run.steps if step.type == STATE_UPDATE]
         partial = (
-            s.number for s in self._state_steps if any(_is_left_out(text) for _, text in _texts(s.payload))
+            s.number for s in self._state_steps if any(is_left_out(text) for _, text in _texts(s.payload))
         )
         self._left_out = next(partial, None)
         """From which step on a state may lack something that was not to be recorded."""
@@ -137,7 +137,7 @@ class Identities:
         """Whether something that encodes otherwise may be what the step was given."""
         if step.type == STATE_UPDATE and self._left_out is not None and self._left_out <= step.number:
             return True
-        return _is_any_name(step) or by_hand(step) or _is_left_out(step.payload.input_exact)
+        return _is_any_name(step) or by_hand(step) or is_left_out(step.payload.input_exact)
 
     def _state(self, step: RecordedStep) -> object:
         """The state that the step made, folded from those before it."""
@@ -157,9 +157,9 @@ def _texts(payload: Payload) -> tuple[tuple[str | None, str | None], tuple[str |
     return (payload.input, payload.input_exact), (payload.output, payload.output_exact)
 
 
-def _is_left_out(exact: str | None) -> bool:
-    """Whether something was not to be recorded."""
-    return '"redacted"' in (exact or "")
+def is_left_out(*exact: str | None) -> bool:
+    """Whether something was not to be recorded of what these say; of an error its whole text says it."""
+    return any('"redacted"' in text for text in exact if text is not None)
 
 
 def _is_any_name(step: RecordedStep) -> bool:
