@@ -206,3 +206,10 @@ def test_whoever_wants_all_to_be_read_only_anyway_has_it_so_when_the_guards_are_
     with guards.armed(print), guards.armed(print):
         guards.lift()
         assert os.environ["PGOPTIONS"] == f"-c lock_timeout=1s {GUARD}"
+
+
+def test_once_the_guards_are_lifted_the_agents_own_connections_write(dsn: str, notes: list[str]) -> None:
+    guards.lift()
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("CREATE TABLE written ()")
+    assert not notes
