@@ -219,7 +219,7 @@ class Matcher:
         number, count = self._alike_to[lane]
         return (
             f"{count} threads or tasks asked what step {number} asked, and get the answers in recorded order:"
-            " if that mixed them up, give each call a name or an input of its own"
+            " a name or an input of its own tells a call apart"
         )
 
     def _inside_of(self, question: Question) -> str | None:

@@ -74,7 +74,8 @@ class DivergenceScreen(Screen[int | None]):
         self._show_below()
 
     def _above(self, width: int, _: int) -> list[Line]:
-        most = 3 if self.size.height >= 16 else 1
+        room = 3 if self.found.hint is None else 5
+        most = room if self.size.height >= 16 else 1
         return [title_line(self.found, self._run, width), *told_lines(self._told, width, most)]
 
     def _make(self, width: int, _: int) -> Sides:
