@@ -24,6 +24,7 @@ from stepwell.rerun.moments import Moments
 from stepwell.rerun.omitting import Omissions
 from stepwell.rerun.refusing import Refusals
 from stepwell.rerun.stops import Refused
+from stepwell.store.asof import are_watched
 from stepwell.store.bounded import glance
 from stepwell.store.connect import Target, connect, hang_up
 from stepwell.store.held import Held, is_known
@@ -241,11 +242,14 @@ class Visit:
             return
         try:
             with closing(connect(self._database.target, read_only=True)) as raw:
-                run_id = dialogue.run.head.run_id
-                glance(raw, lambda c: self._omissions.say(c, Pasts(c, run_id)))
+                glance(raw, self._look_on)
         except (DatabaseError, psycopg.Error) as problem:
             why = said(problem) if isinstance(problem, psycopg.Error) else str(problem)
             dialogue.note(f"whether the agent left out what was written then could not be looked at: {why}")
+
+    def _look_on(self, connection: psycopg.Connection[Any]) -> None:
+        if are_watched(connection):
+            self._omissions.say(connection, Pasts(connection, self._dialogue.run.head.run_id))
 
     def _break_off(self, held: Held) -> None:
         """What a thread waits on is not to be freed, or it reads from whatever is opened next."""

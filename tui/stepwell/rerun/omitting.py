@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from psycopg import Connection
@@ -46,37 +46,27 @@ class Omissions:
         course = Course(self._spans(pasts, single=single), pasts.begin, single=single)
         if not course.backends or isinstance(dialogue.stop, BeginAgain):
             return
-        standings = _standings(connection, pasts, overlays)
-        tables = read_watched(connection, standings, overlays)
-        missed: list[tuple[int, Write]] = []
         # Of several threads or tasks others may not have got as far where one was stopped.
-        if not self.untold and (single or (dialogue.stop is None and not dialogue.live)):
-            missed = list(self._left_out(connection, pasts, course, tables, standings, overlays))
-        places = {write.position for _, write in missed}
-        for otherwise, stand in self._otherwise:
-            if course.due(otherwise.write) is not None and otherwise.write.position not in places:
-                dialogue.note(f"by {stand.title} the agent {otherwise.what}")
-        for note in told(missed, tables):
-            dialogue.note(note)
-
-    def _left_out(
-        self,
-        connection: Connection[Any],
-        pasts: Pasts,
-        course: Course,
-        tables: Mapping[int, Watched],
-        standings: Sequence[Standing],
-        overlays: Sequence[Overlay],
-    ) -> Iterator[tuple[int, Write]]:
+        is_told = not self.untold and (single or (dialogue.stop is None and not dialogue.live))
+        standings = _standings(connection, pasts, overlays) if is_told else []
         writes = [
             write
             for each in standings
             for write in read_writes(connection, each, course.backends, pasts.instants)
             if course.due(write) is not None
         ]
+        missed: list[tuple[int, Write]] = []
+        tables: dict[int, Watched] = {}
         if writes:
+            tables = read_watched(connection, standings, overlays)
             made = [Made(*row[:3], self._stands.get(row.mark)) for row in read_made(connection, overlays)]
-            yield from left_out(course, tables, sorted(writes, key=lambda each: each.position), made)
+            missed = list(left_out(course, tables, sorted(writes, key=lambda each: each.position), made))
+        places = {write.position for _, write in missed}
+        for otherwise, stand in self._otherwise:
+            if course.due(otherwise.write) is not None and otherwise.write.position not in places:
+                dialogue.note(f"by {stand.title} the agent {otherwise.what}")
+        for note in told(missed, tables):
+            dialogue.note(note)
 
     def _spans(self, pasts: Pasts, *, single: bool) -> list[Span]:
         dialogue = self._dialogue

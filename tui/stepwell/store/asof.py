@@ -91,6 +91,11 @@ def _badness(table: Table) -> int:
     return list(Certainty).index(table.verdict.certainty)
 
 
+def are_watched(connection: Connection[Any]) -> bool:
+    """Whether there may be watched tables in this database. Raises what psycopg raises."""
+    return _kept(connection)[0]
+
+
 def _kept(connection: Connection[Any]) -> tuple[bool, bool]:
     """Whether there is all that tells of watched tables: where a part was dropped, none is taken for watched.
 
