@@ -17,7 +17,7 @@ from stepwell.core.sources import How, Place, Said, Source, Sources
 from stepwell.core.state import PATCH, patch_of, path_text, step_effect
 from stepwell.core.steps import STATE_UPDATE, TOOL_CALL
 from stepwell.core.world import MISSING
-from stepwell.core.writings import changed_parts, is_word
+from stepwell.core.writings import changed_parts, is_word, tokens
 
 RECENT = 2
 """Of so many steps it is still looked where what they gave stands in a prompt that is known to be stale."""
@@ -145,13 +145,11 @@ class _Trace:
 
     def _is_told_in(self, value: object, agent: str | None, steps: Sequence[RecordedStep]) -> bool:
         """Whether a part of what is other now stands in a value."""
-        places = [
-            Place(leaf, agent, 1, steps, self._stale, self._asking.ids, self._said) for leaf in leaves(value)
-        ]
+        places = [self._place(leaf, agent, 1, steps) for leaf in leaves(value)]
         return any(
             source.in_leaf(place) is not None
             for place in places
-            for source in self._sources.that_may_be_in(place.leaf)
+            for source in self._sources.that_may_be_in(place)
         )
 
     def _carry(self, step: RecordedStep) -> None:
@@ -233,15 +231,19 @@ class _Trace:
         new = list(_new(given, seen.most))
         copies = Counter(leaf.text for leaf in new)
         for leaf in new:
-            place = Place(
-                leaf, step.agent, copies[leaf.text], self._ended, self._stale, self._asking.ids, self._said
+            place = self._place(leaf, step.agent, copies[leaf.text], self._ended)
+            sources = (
+                source for source in self._sources.that_may_be_in(place) if self._reaches(source, step)
             )
-            sources = (source for source in self._sources.that_may_be_in(leaf) if self._reaches(source, step))
             found = self._found(step, place, islice(sources, None if first is None else RECENT))
             if found is not None:
                 seen.stale[leaf.kind] = found
                 first = first or found
         return first
+
+    def _place(self, leaf: Leaf, agent: str | None, copies: int, steps: Sequence[RecordedStep]) -> Place:
+        words = tuple(tokens(leaf.text))
+        return Place(leaf, words, agent, copies, steps, self._stale, self._asking.ids, self._said)
 
     def _found(self, step: RecordedStep, place: Place, sources: Iterator[Source]) -> Stale | None:
         for source in sources:

@@ -54,6 +54,8 @@ class Place:
     """A text that is new in what a step was given."""
 
     leaf: Leaf
+    words: Sequence[str]
+    """The numbers and names in it."""
     agent: str | None
     """Whose step that one is."""
     copies: int
@@ -127,10 +129,10 @@ class Source:
             if written.keys is None:
                 return None
             found |= written.keys
-        return frozenset(found.union(*map(keys_of, self._lost)))
+        return frozenset(found)
 
     @cached_property
-    def _lost(self) -> dict[str, Path]:
+    def lost(self) -> dict[str, Path]:
         """The numbers and names within texts of the old that the new has no more, each with where it stood."""
         kept = (
             {word for leaf in leaves(self.new) for word in tokens(leaf.text)}
@@ -184,9 +186,9 @@ class Source:
                 return self._spot if self._spot[: len(written.path)] == written.path else written.path
             if not written.path:
                 return None
-        for word in tokens(leaf.text):
-            if word in self._lost and self._is_newest(word, place):
-                return self._lost[word]
+        for word in place.words:
+            if word in self.lost and self._is_newest(word, place):
+                return self.lost[word]
         if is_own and said and sum(call == self.call for call in place.calls) == 1:
             return () if self._is_told(leaf.text) else None
         return next(
@@ -254,6 +256,7 @@ class Sources:
     def __init__(self) -> None:
         self._all: dict[int, Source] = {}
         self._by_key: defaultdict[str, set[int]] = defaultdict(set)
+        self._by_word: dict[str, tuple[int, ...]] = {}
         self._by_call: defaultdict[str | None, set[int]] = defaultdict(set)
         self._always: set[int] = set()
 
@@ -266,14 +269,17 @@ class Sources:
             self._by_call[source.call].add(source.number)
         for key in source.keys or ():
             self._by_key[key].add(source.number)
+        for word in source.lost:
+            self._by_word[word] = (*self._by_word.get(word, ()), source.number)
 
     def get(self, number: int) -> Source | None:
         return self._all.get(number)
 
-    def that_may_be_in(self, leaf: Leaf) -> Iterator[Source]:
+    def that_may_be_in(self, place: Place) -> Iterator[Source]:
         """The newest first; those of which a part may stand in a text, or which nothing else leads to."""
-        numbers = self._always.union(*(self._by_key.get(key, ()) for key in keys_of(leaf.text)))
-        numbers |= self._by_call.get(leaf.owner, set())
+        numbers = self._always.union(*(self._by_key.get(key, ()) for key in keys_of(place.leaf.text)))
+        numbers.update(*(self._by_word.get(word, ()) for word in place.words))
+        numbers |= self._by_call.get(place.leaf.owner, set())
         return (self._all[number] for number in sorted(numbers, reverse=True))
 
 

@@ -21,7 +21,10 @@ _TELLING = re.compile(rf"{_COMMON}(?![a-z]+$)(?:(?=.*\d)[\w.-]{{4,}}|[\w.-]{{8,}
 """A short text that is not found by chance in a place where nothing else leads to it: no year, round number or word."""
 _TELLING_ALONE = re.compile(rf"{_COMMON}(?:(?=.*\d)[\w.-]{{4,}}|[\w.-]{{8,}}|\S.{{10,}}\S)", re.DOTALL)
 """The same of one that is all that stands there: a long word is, too."""
-_TOKEN = re.compile(r"\w[\w.-]*\w")
+_TOKEN = re.compile(r"[\w.-]+")
+_DIGIT = re.compile(r"\d")
+_OPENED = 20_000
+"""Characters of a text up to which it is looked at as JSON, too; in a longer one just for numbers and names."""
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _ESCAPE = re.compile(r"\\+[nrt]")
 _KEY = 8
@@ -121,7 +124,7 @@ def _twice(text: str) -> str:
 
 def opened(value: object) -> object:
     """A value, of a text that is the JSON of a list or an object that one."""
-    if not isinstance(value, str) or value.strip()[:1] not in ("{", "["):
+    if not isinstance(value, str) or len(value) > _OPENED or value.strip()[:1] not in ("{", "["):
         return value
     try:
         return parse(value)
@@ -130,8 +133,11 @@ def opened(value: object) -> object:
 
 
 def tokens(text: str) -> Iterator[str]:
-    """The numbers and names in a text that are not found elsewhere by chance."""
-    return (word for word in _TOKEN.findall(text) if any(map(str.isdigit, word)) and _TELLING.fullmatch(word))
+    """The numbers and names in a text that are not found elsewhere by chance, each once."""
+    words = dict.fromkeys(
+        word.strip(".-") for word in dict.fromkeys(_TOKEN.findall(text)) if _DIGIT.search(word)
+    )
+    return filter(_TELLING.fullmatch, words)
 
 
 def _keys(value: object) -> frozenset[str] | None:
