@@ -93,6 +93,19 @@ def test_drawing_more_than_was_recorded_is_said(record: Record) -> None:
     assert play(record(agent), other).notes == ("uuid was drawn from more often than was recorded",)
 
 
+def test_a_draw_of_another_size_is_none_of_those_that_were_recorded(record: Record) -> None:
+    def agent(run: Run) -> object:
+        return run.tool(look, uuid.uuid4())
+
+    def other(run: Run) -> object:
+        assert len(vars(uuid)["os"].urandom(10)) == 10
+        return agent(run)
+
+    report = play(record(agent), other)
+    assert report.divergence is None
+    assert report.notes == ("uuid was drawn from more often than was recorded",)
+
+
 def test_what_a_hand_has_made_of_a_draw_is_told(record: Record) -> None:
     recorded = record(beside)
     step = replace(recorded.steps[0], drawn=("no such thing",))
