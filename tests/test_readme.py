@@ -2,6 +2,8 @@
 
 import argparse
 import re
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from textual.binding import Binding
 
 from stepwell.app import keys
 from stepwell.app.panes.help import key_name
-from stepwell.cli import build_parser
+from stepwell.cli import build_parser, main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -54,12 +56,17 @@ def test_every_command_and_each_of_its_flags_is_named(name: str) -> None:
                 assert f"`{flag}`" in where, f"stepwell {name} {flag}"
 
 
-def test_its_example_records_what_it_says(schema_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_example_records_what_it_says_and_is_replayed(
+    schema_dsn: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("DATABASE_URL", schema_dsn)
+    monkeypatch.chdir(tmp_path)
     (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    scope: dict[str, object] = {}
-    exec(compile(example, "README.md", "exec"), scope)
-    scope["recorder"].close()  # type: ignore[attr-defined]  # what the example made
+    Path("orders.py").write_text(example)
+    subprocess.run([sys.executable, "orders.py"], check=True)
+    (agent,) = re.findall(r"--agent (orders:\w+)", example)
+    assert main(["replay", "@last", "--agent", agent]) == 0
+    assert "3 of 3 steps, the same" in capsys.readouterr().out
     with psycopg.connect(schema_dsn) as connection:
         steps = connection.execute(
             "SELECT step_number, step_type, name, output IS NOT NULL FROM agent_steps ORDER BY 1"
