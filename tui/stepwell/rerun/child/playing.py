@@ -40,6 +40,8 @@ def play_and_end(
         report = replace(report, notes=(*notes, *report.notes), result=_shown(report.result))
     except MemoryError as error:
         report = progress.ended("out of memory", error)
+    except EncodingError as problem:  # of the recording's: what the agent raises does not come here
+        report = Report(0, refused=str(problem))
     except BaseException as error:  # the last place that could say so
         report = progress.ended(f"{type(error).__name__}: {said(error, str)}".removesuffix(": "), error)
     faulthandler.cancel_dump_traceback_later()
