@@ -4,16 +4,19 @@ The instants of a run's steps say where each write lies. One that lies within a 
 is that step's; so is, to be sure, one of which its instants do not tell on which side of it that lies.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate
 from typing import NamedTuple
 
 from stepwell.core.changed import end_of, sees
 from stepwell.core.past import Instant
+from stepwell.core.verdicts import xmin_of
 
 SHOWN = 3
 """How many keys a note names."""
+NEVER_OVER = 2**64
 
 
 Key = tuple[str, ...]
@@ -97,6 +100,22 @@ class Course:
         self.backends = {each.backend for each in instants if each.backend is not None}
         """The server processes of the agent's connection."""
         self._owns = {each.own for each in instants}
+        self._ordered = ordered = sorted(self._spans.values())
+        self._passed = [place for place, span in enumerate(ordered) if span.passed]
+        self._asked_last = {
+            each.backend: place
+            for place, span in enumerate(ordered)
+            for each in (span.before, span.after)
+            if each is not None
+        }
+        """For each server process the last step at which it was asked what it saw."""
+        self._over = list(
+            accumulate((NEVER_OVER if span.noted is None else span.noted for span in ordered), max)
+        )
+        """For each step a transaction since which it and all before it were over."""
+        begun = (0 if span.before is None else xmin_of(span.before) for span in reversed(ordered))
+        self._begun = list(accumulate(begun, min))[::-1]
+        """For each one before which all transactions had ended when it began, and all later ones."""
         self._known: dict[tuple[object, ...], int | None] = {}
         self._fitting: dict[tuple[object, ...], bool] = {}
 
@@ -121,9 +140,13 @@ class Course:
         return write.xid, write.backend, write.position if write.xid in self._owns else None
 
     def _due(self, write: Write) -> int | None:
-        is_own, is_later = False, self._begin is not None and write.xid > end_of(self._begin)
-        by: list[int] = []
-        for span in self._spans.values():
+        """Only steps are looked at that were neither over before it nor began after it for sure."""
+        first, end = bisect_left(self._over, write.xid), bisect_right(self._begun, write.xid)
+        at = bisect_left(self._passed, end)
+        by = [self._ordered[self._passed[at]].number] if at < len(self._passed) else []
+        is_later = first > 0 or (self._begin is not None and write.xid > end_of(self._begin))
+        is_own = self._asked_last.get(write.backend, -1) >= end
+        for span in self._ordered[first:end]:
             before, after = _was_there(write, span, span.before), _was_there(write, span, span.after)
             if not span.again and before is not True and after is not False:
                 return None
@@ -197,12 +220,11 @@ def left_out(
 def told(left_out: Iterable[tuple[int, Write]], tables: Mapping[int, Watched]) -> Iterator[str]:
     """As notes: `by step 3 the agent did not write orders, key 7, which the recording did`."""
     last = {(number, write.table, write.key): write.removed for number, write in left_out}
-    found = [
-        (number, table, "remove" if removed else "write", key)
-        for (number, table, key), removed in last.items()
-    ]
-    for (number, table, verb), group in groupby(sorted(found), key=lambda each: each[:3]):
-        keys = [", ".join(key) for *_, key in group]
-        more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
-        which = f"key {keys[0]}" if len(keys) == 1 else f"keys {'; '.join(keys[:SHOWN])}{more}"
-        yield f"by step {number} the agent did not {verb} {tables[table].name}, {which}, which the recording did"
+    keys: dict[tuple[int, int, bool], list[str]] = defaultdict(list)
+    for (number, table, key), removed in last.items():
+        keys[number, table, removed].append(", ".join(key))
+    for (number, table, removed), found in sorted(keys.items()):
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        which = f"key {found[0]}" if len(found) == 1 else f"keys {'; '.join(found[:SHOWN])}{more}"
+        what = f"did not {'remove' if removed else 'write'} {tables[table].name}, {which}"
+        yield f"by step {number} the agent {what}, which the recording did"

@@ -59,7 +59,8 @@ class Omissions:
         tables: dict[int, Watched] = {}
         if writes:
             tables = read_watched(connection, standings, overlays)
-            made = [Made(*row[:3], self._stands.get(row.mark)) for row in read_made(connection, overlays)]
+            known = [overlay for overlay in overlays if overlay.standing.id in tables]
+            made = [Made(*row[:3], self._stands.get(row.mark)) for row in read_made(connection, known)]
             missed = list(left_out(course, tables, sorted(writes, key=lambda each: each.position), made))
         places = {write.position for _, write in missed}
         for otherwise, stand in self._otherwise:
