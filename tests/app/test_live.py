@@ -4,6 +4,7 @@ from pathlib import Path
 
 import psycopg
 
+from stepwell.app.geometry import Pane
 from stepwell.app.rerun import Agent
 from stepwell.app.screens.live import LiveScreen
 from tests.app import desk
@@ -66,37 +67,10 @@ def title(debugger: Debugging) -> str:
     return debugger.rows("title")[0]
 
 
-def test_it_says_what_will_be_called_goes_on_after_a_yes_and_opens_the_branch(
+def test_after_a_yes_it_goes_on_and_opens_the_branch_which_has_what_was_edited(
     desk_run: str, desk_folder: Path
 ) -> None:
-    """Whatever else is pressed calls nothing."""
-    at_work(desk_folder, LIMITED)
-
-    async def act(debugger: Debugging) -> None:
-        await debugger.press("G")
-        assert ":live go on" in debugger.rows("keys")[0]
-        screen = await asked(debugger)
-        assert debugger.text.startswith("GO ON FOR REAL from step 5?  refund-desk de5c")
-        assert "step 5: input changed at $.limit: recorded 50, now 20" in said(debugger)
-        assert "from step 5 on the agent will call models and tools for real" in said(debugger)
-        assert "gpt-5-mini x2, search_orders x1, refund_order x1; the agent may call" in said(debugger)
-        await debugger.send("nYe<enter><space>")
-        assert debugger.app.screen is screen
-        assert not branches(desk_run)
-        await debugger.send("y")
-        await debugger.until(lambda: debugger.is_open and debugger.screen.start.run.run_id != DESK)
-        await debugger.settle()
-        assert "OK of de5c@5  AGENT same to 5" in title(debugger)
-        assert "5/6 83% after  the agent went on for real and came to its end" in debugger.status
-        await debugger.press("G")
-        assert "AGENT same to the end" in title(debugger)
-
-    debug(desk_run, DESK, act, agent=AGENT)
-    assert branches(desk_run) == [(DESK, 5, "ok")]
-
-
-def test_an_unsaved_what_if_is_in_the_branch(desk_run: str, desk_folder: Path) -> None:
-    """The edited answer is recorded with it, and nothing has to be saved before."""
+    """Nothing has to be saved before."""
     at_work(desk_folder)
 
     async def act(debugger: Debugging) -> None:
@@ -108,27 +82,38 @@ def test_an_unsaved_what_if_is_in_the_branch(desk_run: str, desk_folder: Path) -
         await debugger.until(lambda: debugger.view.what_if is not None)
         await debugger.settle()
         assert "AGENT asks anew at 6" in title(debugger)
+        assert ":live go on" in debugger.rows("keys")[0]
         await asked(debugger)
         await debugger.send("y")
         await debugger.until(lambda: debugger.is_open and debugger.screen.start.run.run_id != DESK)
-        await debugger.press("p")
+        await debugger.settle()
         assert "OK of de5c@5" in title(debugger)
+        assert "6/6 100% after  the agent went on for real and came to its end" in debugger.status
+        assert "Nothing was found." in debugger.pane(Pane.OUTPUT)
+        await debugger.press("p")
         assert debugger.view.what_if is None
-        assert debugger.number == 5
-        assert debugger.view.world is not None
-        assert debugger.view.world.payload.output == "[]"
+        assert debugger.pane(Pane.OUTPUT).startswith("[]")
+        assert "AGENT same to 5" in title(debugger)
 
     debug(desk_run, DESK, act, step=5, agent=AGENT)
+    assert branches(desk_run) == [(DESK, 5, "ok")]
 
 
-def test_what_goes_on_is_ended_by_ctrl_c_alone_and_its_branch_opened(
+def test_it_says_what_will_be_called_and_only_a_yes_begins_and_only_ctrl_c_ends_it(
     desk_run: str, desk_folder: Path
 ) -> None:
-    """The step that was under way is in doubt there."""
+    """The branch opens all the same; the step that was under way is in doubt there."""
     at_work(desk_folder, LIMITED, search="import threading; threading.Event().wait()\n")
 
     async def act(debugger: Debugging) -> None:
         screen = await asked(debugger)
+        assert debugger.text.startswith("GO ON FOR REAL from step 5?  refund-desk de5c")
+        assert "step 5: input changed at $.limit: recorded 50, now 20" in said(debugger)
+        assert "from step 5 on the agent will call models and tools for real" in said(debugger)
+        assert "gpt-5-mini x2, search_orders x1, refund_order x1; the agent may call" in said(debugger)
+        await debugger.send("nYe<enter><space>")
+        assert debugger.app.screen is screen
+        assert not branches(desk_run)
         await debugger.send("y")
         await debugger.until(lambda: begun(desk_run))
         await debugger.send("q<escape>y")
