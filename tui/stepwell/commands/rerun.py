@@ -40,9 +40,10 @@ with --agent and --json, one object:
              "expected", "actual", "recorded", "asked", "where", "others",
              "hint", "after"}; expected and recorded are the recording's side,
              actual and asked the agent's; recorded and asked are whole steps,
-             {"type", "name", "agent", "value"}, or null; a side that has nothing
-             is left out; hint is what may be the cause; of a call that is none of
-             the steps, after is the step before it, if others were still to come
+             {"type", "name", "agent", "value"}, or null; a side that has
+             nothing is left out; hint is what may be the cause; of a call that
+             is none of the steps, after is the step before it, if others were
+             still to come
   stopped    why it went no further though nothing is wrong, or null
   refused    why the replay could not go on, or how the process died, or null
   result     what the agent returned, left out where it did not
