@@ -18,6 +18,7 @@ import pytest
 from stepwell import Run
 from stepwell.core.divergence import Divergence, Kind, sentence
 from stepwell.core.recorded import RecordedRun
+from stepwell.rerun import dialogue
 from stepwell.rerun.playing import play
 from tests.rerun.agents import Workers, fetch, model, search
 
@@ -313,3 +314,26 @@ def test_a_time_of_now_in_an_input_says_what_to_do(record: Record) -> None:
     days = iter(datetime(2026, 11, day, tzinfo=UTC) for day in (29, 30))
     said = sentence(diverge(record(agent), agent))
     assert said.endswith('; if that is the time of now, it has to be a step: run.value("now", …)')
+
+
+def test_a_replay_up_to_a_step_says_what_nobody_has_asked_for_by_then(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialogue, "QUIET", 0.01)
+
+    async def first(run: Run) -> None:
+        await run.tool(fetch, "first")
+
+    async def second(run: Run) -> None:
+        await run.tool(fetch, "second")
+        await run.tool(fetch, "third")
+
+    async def agent(run: Run) -> None:
+        await asyncio.gather(*(part(run) for part in parts))
+
+    parts = [first, second]
+    recorded = record(agent)
+    parts = [second]
+    report = play(recorded, agent, to=2)
+    assert report.divergence is None
+    assert report.notes == ("not asked for by then: 1",)

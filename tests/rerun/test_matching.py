@@ -171,6 +171,15 @@ def test_what_several_asked_alike_is_named_where_one_of_them_then_does_otherwise
     )
 
 
+def test_who_shares_work_need_not_repeat_what_it_has_asked_in_anothers_place() -> None:
+    run, _ = record([[Call("x", 0), Call("a", 1)], [Call("x", 0), Call("b", 2)], [Call("c", 3)]], Random(1))
+    matcher = Matcher(run)
+    for name, value in (("x", 0), ("c", 3), ("b", 2)):
+        found = matcher.ask(Question(Key("tool_call", name, None, None), value), 7, wanders=True)
+        assert isinstance(found, RecordedStep), found
+        assert found.name == name
+
+
 @pytest.mark.parametrize("status", ["running", "died"])
 def test_a_run_that_has_not_ended_says_nothing_of_what_comes_after_it(status: str) -> None:
     run = recorded([step_of(1, Call("a", 1), None, 0)], status)
