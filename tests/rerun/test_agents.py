@@ -1,6 +1,9 @@
 """Every kind of agent, replayed: it does what it did, as often as one likes."""
 
 import asyncio
+import select
+import socket
+import threading
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +23,7 @@ from tests.rerun.agents import AGENTS, fetch, search
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_an_agent_does_the_same_each_time(name: str, record: Callable[[Any], RecordedRun]) -> None:
-    assert_same(record, name, 20)
+    assert_same(record, name, 5)
 
 
 @pytest.mark.long
@@ -119,3 +122,23 @@ def test_what_is_raised_has_both_sides_and_the_notes(schema_dsn: str) -> None:
     for number in (-1, 2):
         with pytest.raises(NotFoundError, match=f"no step {number}; it has 1"):
             replay(run.run_id, agent, number, dsn=schema_dsn)
+
+
+def test_what_comes_over_a_descriptor_is_waited_for(record: Callable[[Any], RecordedRun]) -> None:
+    async def main(run: Run) -> object:
+        near, far = socket.socketpair()
+        with near, far:
+            near.setblocking(False)
+            # From a thread in the background, so that nothing but the descriptor says that something is to come.
+            threading.Thread(target=send, args=(far,), daemon=True).start()
+            return run.tool(search, (await asyncio.get_running_loop().sock_recv(near, 2)).decode())
+
+    def send(end: socket.socket) -> None:
+        select.select([], [], [], 0.05)
+        end.send(b"it")
+
+    def agent(run: Run) -> object:
+        return asyncio.run(main(run))
+
+    report = play(record(agent), agent)
+    assert (report.divergence, report.refused) == (None, None)

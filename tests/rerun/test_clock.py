@@ -9,7 +9,6 @@ import os
 import random
 import secrets
 import select
-import socket
 import threading
 import time
 import uuid
@@ -218,25 +217,6 @@ def test_sleeps_and_time_outs_of_tasks_pass_at_once_and_in_order(record: Record)
     began = REAL()
     assert assert_same(recorded, agent) == ["1", "2", "3"]
     assert REAL() - began < 1000
-
-
-def test_what_comes_over_a_descriptor_is_waited_for(record: Record) -> None:
-    async def main(run: Run) -> object:
-        near, far = socket.socketpair()
-        with near, far:
-            near.setblocking(False)
-            # From a thread in the background, so that nothing but the descriptor says that something is to come.
-            threading.Thread(target=send, args=(far,), daemon=True).start()
-            return run.tool(search, (await asyncio.get_running_loop().sock_recv(near, 2)).decode())
-
-    def send(end: socket.socket) -> None:
-        select.select([], [], [], 0.05)
-        end.send(b"it")
-
-    def agent(run: Run) -> object:
-        return asyncio.run(main(run))
-
-    assert_same(record(agent), agent)
 
 
 def test_a_task_that_polls_its_loop_until_a_deadline_gets_there(record: Record) -> None:
