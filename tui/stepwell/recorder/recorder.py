@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 from uuid import UUID
@@ -25,6 +27,7 @@ from stepwell.recorder.named import Options
 from stepwell.recorder.own import Own
 from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.redaction import Redact, redactor
+from stepwell.recorder.replayed import is_replayed, refuse_replayed
 from stepwell.recorder.run import Run
 from stepwell.recorder.spool import Spool
 from stepwell.recorder.step import fitting
@@ -66,6 +69,7 @@ class Recorder:
     Usable from any thread, and in forked children. Close it, or use it as `with`; the end of the interpreter
     closes it too. Raises UsageError for an option; DatabaseError where the database cannot be reached or has no
     tables yet (`stepwell init` makes them; in the embedded Postgres they are made here).
+    In code that is replayed it connects to nothing and begins no run.
     """
 
     def __init__(
@@ -85,19 +89,15 @@ class Recorder:
             raise UsageError(f"prompts is 'delta' or 'full', not {prompts!r}")
         if on_failure not in ("error", "spool"):
             raise UsageError(f"on_failure is 'error' or 'spool', not {on_failure!r}")
-        self._target = resolve(dsn)
+        self._dsn = dsn
         self._durable = durability != "async"
         self._deltas = prompts == "delta"
         self._redact = redactor(redact)
         self._keep = checked(keep)
-        if self._target.notice:
-            log.warning("%s", self._target.notice)
         folder = paths().data / "spool"
         self._spool = Spool(folder) if on_failure == "spool" else None
-        if self._spool is not None and (told := waiting.warning(folder)):
-            log.warning("%s", told)
-        self._ready = self._target.server is None
-        first = self._connect() if self._spool is None else None
+        self._ready = False
+        first = None if is_replayed() else self._begin(folder)
         self._chance = chance
         if chance:
             watch_uuid()
@@ -107,8 +107,22 @@ class Recorder:
         """`<stepwell.Recorder agents@db1>`: the database without a password."""
         return f"<stepwell.Recorder {self._target.describe()}>"
 
+    @cached_property
+    def _target(self) -> Target:
+        return resolve(self._dsn)
+
+    def _begin(self, folder: Path) -> Connection[Any] | None:
+        """Say what there is to say of where it records to; the connection, where steps are not to go on without."""
+        if self._target.notice:
+            log.warning("%s", self._target.notice)
+        if self._spool is None:
+            return self._connect()
+        if told := waiting.warning(folder):
+            log.warning("%s", told)
+        return None
+
     def _connect(self) -> Connection[Any]:
-        if not self._ready:
+        if self._target.server is not None and not self._ready:
             connect(self._target).close()  # starts it
             migrate(self._target.conninfo)
             self._ready = True
@@ -160,6 +174,7 @@ class Recorder:
         the database is back. `connection` is the agent's own, as for `Run.named`.
         Raises NotFoundError for no such run, UsageError for several or for what is no id, RecordingError.
         """
+        refuse_replayed()
         own = None if connection is None else Own(connection)
         intent = ResumeRun(run_id if isinstance(run_id, UUID) else self._find(run_id))
         self._writer.do(intent)
@@ -216,6 +231,7 @@ class Opening:
 
     def open(self) -> Run:
         """Begin it. Raises RecordingError, UsageError the second time."""
+        refuse_replayed()
         self._submit(waiting=True)
         try:
             self._trail.writer.wait(self._intent)
@@ -234,6 +250,7 @@ class Opening:
         self._run.__exit__(kind, error, trace)
 
     async def __aenter__(self) -> Run:
+        refuse_replayed()
         self._submit()
         try:
             await self._intent.wait_async()

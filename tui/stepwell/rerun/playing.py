@@ -18,6 +18,7 @@ from stepwell.core.world import MISSING
 from stepwell.errors import UsageError
 from stepwell.recorder.calls import in_loop
 from stepwell.recorder.failures import type_of
+from stepwell.recorder.replayed import Replayed, replayed
 from stepwell.recorder.run import Options, Run
 from stepwell.rerun import guards, loop, push
 from stepwell.rerun.chance import Chance
@@ -27,6 +28,7 @@ from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.ending import at, compare, report_of, words
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.leaving import Live, leave_of, tail_of
+from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playback import Playback
 from stepwell.rerun.scripts import as_main, module_of
 from stepwell.rerun.stops import BeginAgain, Reached, Refused, Stop, quiet
@@ -38,6 +40,7 @@ Agent = Callable[[Run], Any] | Callable[[], push.PushAgent] | push.PushAgent
 """Takes the run; returns what it has come to, or something to be awaited for that. Or one that is fed, or its class."""
 
 
+GIVE_INNER = "a replay gives it one: the agent is the function inside of `with recorder.run(…) as run:` that takes it"
 _ONE = threading.RLock()
 """Held by the thread that replays: the clock, `random` and the environment are there once in a process."""
 
@@ -103,6 +106,7 @@ class _Play:
             dialogue, self._clock, self._chance, terms.instead, terms.connection, self._visit
         )
         self._thread = threading.get_ident()
+        self._replayed: Replayed | None = None
         self._guarded = ExitStack()
         """What holds as long as the agent does not go on for real."""
         if self._visit is not None:  # nothing is to hold a snapshot as long as an agent may go on
@@ -152,13 +156,20 @@ class _Play:
             self._guarded.enter_context(self._chance.installed())
             stack.enter_context(loop.installed(self._clock, self._stuck))
             stack.enter_context(quiet())
+            self._replayed = stack.enter_context(replayed(self._refuse_run))
             return _outcome(agent, self._run, self._dialogue)
 
     def _known(self) -> None:
         if not isinstance(self._dialogue.stop, BeginAgain):
             self._on_end(report_of(self._dialogue))
 
+    def _refuse_run(self) -> Stop:
+        place = Places(libraries()).of_caller()
+        return self._dialogue.end(Refused(f"{place or 'the agent'} begins a run of its own; {GIVE_INNER}"))
+
     def _leave(self) -> None:
+        if self._replayed is not None:
+            self._replayed.over = True
         self._guarded.close()
         guards.lift()
         self._clock.go_live()

@@ -17,7 +17,8 @@ from typing import NoReturn
 from stepwell.core.identity import Identities
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.restated import with_payload
-from stepwell.errors import EncodingError, StepwellError
+from stepwell.errors import EncodingError, StepwellError, UsageError
+from stepwell.recorder.replayed import replayed
 from stepwell.rerun import guards
 from stepwell.rerun.child.finding import find_agent
 from stepwell.rerun.child.line import Line, Message
@@ -28,7 +29,7 @@ from stepwell.rerun.database import Database
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.leaving import Live
 from stepwell.rerun.places import Places, libraries
-from stepwell.rerun.playing import Agent, Terms
+from stepwell.rerun.playing import GIVE_INNER, Agent, Terms
 from stepwell.rerun.scripts import as_main
 
 
@@ -76,11 +77,16 @@ def _prepare(setup: Setup) -> None:
 def _serve(line: Line, agency: Agency, notes: dict[str, None]) -> None:
     setup = agency.setup
     faulthandler.dump_traceback_later(setup.timeout, exit=True, file=setup.trace)
-    agent = find_agent(setup.agent)
+    with replayed(_refuse_run):
+        agent = find_agent(setup.agent)
     faulthandler.cancel_dump_traceback_later()
     refuse_too_little(setup.memory)
     with as_main(sys.modules[setup.agent.partition(":")[0]], agency.recorded):
         _replay_on_demand(line, agency, agent, notes)
+
+
+def _refuse_run() -> UsageError:
+    return UsageError(f'it begins a run, which goes under if __name__ == "__main__"; {GIVE_INNER}')
 
 
 def _replay_on_demand(line: Line, agency: Agency, agent: Agent, notes: dict[str, None]) -> None:
