@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds that the slowest machine may take for anything."""
 CONFIG = """\
 set -g status off
