@@ -52,13 +52,23 @@ def test_a_sentence_says_where_and_both_sides() -> None:
 
 def test_a_sentence_says_that_there_is_nothing_and_how_many_more_and_what_may_be_the_cause() -> None:
     found = Divergence(Kind.NEVER_ASKED, 3, "$", "tool_call a", MISSING, others=(4, 5), hint="look there")
-    assert sentence(found) == (
-        'step 3: never asked: recorded "tool_call a", now nothing (and 2 more); look there'
-    )
+    assert sentence(found) == "step 3: never asked: tool_call a (and 2 more); look there"
     places = {None: "after the last step", 0: "before the first step", 4: "after step 4"}
     for after, place in places.items():
         found = Divergence(Kind.NOT_RECORDED, None, "$", MISSING, "tool_call a", after=after)
-        assert sentence(found) == f'{place}: not recorded: recorded nothing, now "tool_call a"'
+        assert sentence(found) == f"{place}: not recorded: tool_call a"
+
+
+def test_a_sentence_has_calls_with_what_they_were_given_and_a_message_at_its_end() -> None:
+    call = Asked("tool_call", "look_up", "b", {"order": 5, "by": ["id"]})
+    found = Divergence(Kind.NOT_RECORDED, None, "$", MISSING, call.title(), asked=call, after=4)
+    assert sentence(found) == 'after step 4: not recorded: look_up(order=5, by=["id"]) of b'
+    found = Divergence(Kind.OTHER, 4, "$", "llm_call a", "llm_call b", Asked("llm_call"), Asked("llm_call"))
+    assert sentence(found) == "step 4: another call: recorded llm_call a, now llm_call b"
+    found = Divergence(Kind.RAISED, 2, "$", "llm_call a", "ValueError: say something else; or nothing")
+    assert sentence(found) == (
+        "step 2: the agent raised where llm_call a was recorded: ValueError: say something else; or nothing"
+    )
 
 
 def test_of_two_long_texts_a_sentence_says_what_follows_on_what_is_alike() -> None:

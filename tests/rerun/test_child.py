@@ -134,7 +134,7 @@ def test_a_divergence_is_told_though_the_agent_swallows_whatever_ends_it(
     )
     report = at_last(hasty)
     assert report.divergence is not None
-    assert (report.divergence.kind, report.divergence.step) == (Kind.NOT_RECORDED, 5)
+    assert (report.divergence.kind, report.divergence.step) == (Kind.OTHER, 5)
     assert report.notes[-1].startswith("the agent went on nevertheless: it hangs")
 
 

@@ -18,7 +18,7 @@ import pytest
 from stepwell import Run
 from stepwell.core.divergence import Divergence, Kind, sentence
 from stepwell.core.recorded import RecordedRun
-from stepwell.rerun import dialogue
+from stepwell.rerun import dialogue, ending
 from stepwell.rerun.playing import play
 from tests.rerun.agents import Workers, fetch, model, search
 
@@ -77,11 +77,11 @@ def diverge(recorded: RecordedRun, agent: Any) -> Divergence:
     ("changed", "kind", "step", "path"),
     [
         ("prompt", Kind.INPUT, 1, "$.messages[0]"),
-        ("extra first", Kind.NOT_RECORDED, 1, "$"),
+        ("extra first", Kind.OTHER, 1, "$"),
         ("limit", Kind.INPUT, 8, "$.limit"),
-        ("dropped", Kind.NOT_RECORDED, 5, "$"),
-        ("other tool", Kind.NOT_RECORDED, 5, "$"),
-        ("extra", Kind.NOT_RECORDED, 9, "$"),
+        ("dropped", Kind.OTHER, 5, "$"),
+        ("other tool", Kind.OTHER, 5, "$"),
+        ("extra", Kind.OTHER, 9, "$"),
         ("early return", Kind.NEVER_ASKED, 2, "$"),
         ("swallows", Kind.INPUT, 4, "$.messages[5]"),
         ("state", Kind.INPUT, 3, "$.seen.last"),
@@ -102,8 +102,8 @@ CHANGES = [
     ("prompt", Kind.INPUT, 4, "$.messages[0]"),
     ("swapped", Kind.ORDER, 5, "$"),
     ("dropped", Kind.ORDER, 5, "$"),
-    ("extra", Kind.NOT_RECORDED, 6, "$"),
-    ("other tool", Kind.NOT_RECORDED, 6, "$"),
+    ("extra", Kind.OTHER, 6, "$"),
+    ("other tool", Kind.OTHER, 6, "$"),
     ("state", Kind.INPUT, 7, "$.seen"),
     ("early return", Kind.NEVER_ASKED, 5, "$"),
     ("swallow Exception", Kind.INPUT, 4, "$.messages[4]"),
@@ -284,8 +284,38 @@ def test_a_call_of_a_thread_by_itself_says_after_which_step_it_came(record: Reco
     recorded = record(agent)
     more = True
     said = sentence(diverge(recorded, agent))
-    assert said.startswith('after step 1: not recorded: recorded nothing, now "tool_call search"; ')
+    assert said.startswith('after step 1: not recorded: search(query="extra"); ')
     assert "copy_context" in said
+
+
+def test_a_task_more_and_a_task_less_are_told_by_the_calls_that_they_make(record: Record) -> None:
+    async def agent(run: Run) -> None:
+        calls = (run.tool(fetch, str(number)) for number in range(count))
+        answers = await asyncio.gather(*calls, aside(run))
+        run.state({"answers": len(answers)})
+
+    async def aside(run: Run) -> None:
+        run.tool(search, "aside")
+
+    count = 3
+    recorded = record(agent)
+    count = 4
+    found = diverge(recorded, agent)
+    assert (found.step, found.after) == (None, 3)
+    assert sentence(found) == (
+        'after step 3: not recorded: fetch(name="3"); fetch was recorded 3 times, this is call 4'
+    )
+    count = 2
+    assert sentence(diverge(recorded, agent)) == (
+        'step 5: input changed at $.answers: recorded 4, now 3; never asked until then: step 3 fetch(name="2")'
+    )
+
+
+def test_what_postgres_says_of_where_a_statement_is_wrong_is_no_part_of_an_error_in_a_line() -> None:
+    said = 'column "nosuch" does not exist\nLINE 1: select nosuch from stock\n               ^'
+    assert ending.words(ValueError(said)) == 'ValueError: column "nosuch" does not exist'
+    more = f"(psycopg.errors.UndefinedColumn) {said}\n[SQL: select nosuch from stock]"
+    assert ending.words(ValueError(more)).endswith("does not exist [SQL: select nosuch from stock]")
 
 
 def test_a_call_that_was_made_in_another_block_is_named(record: Record) -> None:

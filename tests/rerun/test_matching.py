@@ -104,7 +104,7 @@ def test_a_change_is_found_at_its_step(
         expected = Kind.NEVER_ASKED if place == last else Kind.ORDER
     elif change == "insert":
         changed.insert(place, Call("extra", {}))
-        expected = Kind.NOT_RECORDED
+        expected = Kind.OTHER
     else:
         changed[place : place + 2] = reversed(changed[place : place + 2])
         expected = Kind.ORDER
@@ -333,4 +333,4 @@ def test_a_block_that_was_recorded_without_a_name_has_none() -> None:
     run = recorded([replace(step_of(1, Call("", {}), None, 0), name=None)])
     found = Matcher(run).ask(Question(Key("tool_call", "search", None, None), {}), 0)
     assert isinstance(found, Divergence)
-    assert found.kind is Kind.NOT_RECORDED
+    assert found.kind is Kind.OTHER

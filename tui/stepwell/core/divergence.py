@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from stepwell.core.lines import one_line, printable
 from stepwell.core.state import Path, path_text, same
+from stepwell.core.steps import TOOL_CALL
 from stepwell.core.world import MISSING
 
 BRIEF = 60
@@ -19,7 +20,10 @@ class Kind(StrEnum):
     OUTCOME = "outcome changed"
     """What a block or a tool that was executed on purpose gave."""
     ORDER = "order changed"
+    OTHER = "another call"
+    """In place of a step."""
     NOT_RECORDED = "not recorded"
+    """Beside all steps."""
     NEVER_ASKED = "never asked"
     RAISED = "the agent raised"
     """In place of what it asked for then."""
@@ -37,8 +41,17 @@ class Asked:
 
     def title(self) -> str:
         """`tool_call search_orders of b`."""
-        words = [self.type, self.name or "", f"of {self.agent}" if self.agent is not None else ""]
-        return " ".join(word for word in words if word)
+        return " ".join(word for word in (self.type, self.name or "", self._whose()) if word)
+
+    def call(self) -> str:
+        """`lookup(order=5) of b`; what is no tool's call, or has no such input, by its title."""
+        if self.type != TOOL_CALL or not self.name or not isinstance(self.value, dict):
+            return self.title()
+        given = ", ".join(f"{key}={one_line(value)}" for key, value in self.value.items())
+        return f"{_cut(f'{self.name}({given})')} {self._whose()}".rstrip()
+
+    def _whose(self) -> str:
+        return "" if self.agent is None else f"of {self.agent}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +129,23 @@ def sentence(found: Divergence) -> str:
     """One line: `step 7: input changed at $.limit: recorded 50, now 20`."""
     where = _place(found)
     if found.kind is Kind.RAISED:
-        return printable(f"{where}: {found.kind} {found.actual} in place of {found.expected}")
+        return printable(f"{where}: {found.kind} where {found.expected} was recorded: {found.actual}")
     more = f" (and {len(found.others)} more)" if found.others else ""
     at = "" if found.path == "$" else f" at {found.path}"
-    sides = _sides(found.expected, found.actual)
     hint = "" if found.hint is None else f"; {found.hint}"
-    return printable(f"{where}: {found.kind}{at}: {sides}{more}{hint}")
+    return printable(f"{where}: {found.kind}{at}: {_what(found)}{more}{hint}")
+
+
+def _what(found: Divergence) -> str:
+    match found.kind:
+        case Kind.NOT_RECORDED:
+            return _cut(str(found.actual)) if found.asked is None else found.asked.call()
+        case Kind.NEVER_ASKED:
+            return _cut(str(found.expected)) if found.recorded is None else found.recorded.call()
+        case Kind.OTHER | Kind.ORDER:
+            return f"recorded {_cut(str(found.expected))}, now {_cut(str(found.actual))}"
+        case _:
+            return _sides(found.expected, found.actual)
 
 
 def _place(found: Divergence) -> str:
@@ -162,5 +186,8 @@ def in_order_of(pattern: object, value: object) -> object:
 def _brief(value: object) -> str:
     if value is MISSING:
         return "nothing"
-    text = one_line(value)
+    return _cut(one_line(value))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= BRIEF else f"{text[: BRIEF - 1]}…"

@@ -16,6 +16,7 @@ from stepwell.core.divergence import Asked, Divergence, Kind, distance, first_di
 from stepwell.core.hints import unlike
 from stepwell.core.identity import HIDDEN, Identities, Key, Lane, Question
 from stepwell.core.recorded import RecordedRun, RecordedStep
+from stepwell.core.restated import ended_before
 from stepwell.core.shown import shown
 from stepwell.core.tracks import Place, Tracks, Way
 from stepwell.core.waiting import Waiting
@@ -195,6 +196,8 @@ class Matcher:
             if other is None
             else f"that call is step {other.number}, another thread's or task's to make"
         )
+        if step is None or not self._identities.has_key_of(step, question):
+            hint = hint or self._too_many(question)
         if step is None:
             after = self._last.get(lane, self._latest) if self.pending else None
             return Divergence(
@@ -203,7 +206,7 @@ class Matcher:
         recorded = self._identities.shown(step)
         if not self._identities.has_key_of(step, question):
             sides = recorded.title(), asked.title()
-            return Divergence(Kind.NOT_RECORDED, step.number, "$", *sides, recorded, asked, hint=hint)
+            return Divergence(Kind.OTHER, step.number, "$", *sides, recorded, asked, hint=hint)
         then, now = map(shown, self._identities.beside(question, step))
         recorded, asked = replace(recorded, value=then), replace(asked, value=now)
         path, expected, actual = first_difference(then, now)
@@ -233,6 +236,15 @@ class Matcher:
                     return f"that call is step {step.number}, inside of step {step.parent}; {COPY}"
         return None
 
+    def _too_many(self, question: Question) -> str | None:
+        """Of a call of which all that were recorded have been asked for."""
+        alike = [step.number for step in self._run.steps if self._identities.has_key_of(step, question)]
+        if not alike or not self.pending.isdisjoint(alike):
+            return None
+        name = question.key.name or question.key.type
+        times = "once" if len(alike) == 1 else f"{len(alike)} times"
+        return f"{name} was recorded {times}, this is call {len(alike) + 1}"
+
     def _may_be_beyond(self, lane: int) -> bool:
         """Whether a recording that was cut off may not have what the thread or task is about to do.
 
@@ -254,6 +266,8 @@ class Matcher:
             near = [*near, *(s for s in self._rest() if place is None or self._lane(s) is None)]
             key = self._identities.key_of(question)
             near = [step for step in near if self._identities.key(step)[2:] == key[2:]]
+            if self._too_many(question) is not None:
+                return None
         near.sort(key=lambda step: step.number)
         alike = [step for step in near if self._identities.has_key_of(step, question)]
         if alike:
@@ -279,6 +293,17 @@ class Matcher:
         return Divergence(
             Kind.NEVER_ASKED, steps[0].number, "$", title, MISSING, first, others=others, hint=hint
         )
+
+    def missed(self, number: int) -> str | None:
+        """Of a step that is another now: what was first in threads or tasks that had ended then, and are not begun."""
+        here = self._run.by_number[number]
+        first = [steps[0] for steps in self._tracks.lanes.values() if ended_before(steps[-1], here)]
+        missed = sorted(step.number for step in first if step.number in self.pending)
+        if not missed:
+            return None
+        call = self._identities.shown(self._run.by_number[missed[0]]).call()
+        more = f" (and {len(missed) - 1} more)" if missed[1:] else ""
+        return f"never asked until then: step {missed[0]} {call}{more}"
 
     def _hint(self, step: RecordedStep) -> str | None:
         """Of a step that nobody may have been meant to ask for: a thread took it, which a call had started."""

@@ -113,7 +113,10 @@ class Dialogue:
         """With the line that asks, and what may be the cause."""
         if found.hint is None and found.step is None and current_frame() is None:
             found = replace(found, hint=f"this thread is inside of no step; {COPY}")
-        return hinted(replace(found, where=str(place) if place else None), self.run)
+        found = hinted(replace(found, where=str(place) if place else None), self.run)
+        if found.hint is None and found.step is not None:
+            found = replace(found, hint=self._matcher.missed(found.step))
+        return found
 
     def _found(self, question: Question, lane: int) -> RecordedStep | Divergence | None:
         """What it is. One of several threads that share their work may be early: then it waits for the others."""

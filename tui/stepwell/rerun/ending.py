@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from stepwell.core.divergence import Divergence, Kind
@@ -17,6 +18,8 @@ from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.stops import Diverged, Reached, Refused
 
 WELL = "an end without an error"
+_WHERE = re.compile(r"\nLINE \d+: .*\n *\^ *(?=\n|$)")
+"""Where in its text a statement is wrong, as Postgres points it out in lines of their own."""
 
 
 def compare(dialogue: Dialogue, result: object, error: BaseException | None, *, timed: bool = False) -> None:
@@ -50,7 +53,7 @@ def _raised(left: Divergence, error: BaseException) -> Divergence:
 
 def words(error: BaseException) -> str:
     """An error in a line: `ValueError: no such order`."""
-    return " ".join(f"{type_of(error)}: {error}".removesuffix(": ").split())
+    return " ".join(f"{type_of(error)}: {_WHERE.sub('', str(error))}".removesuffix(": ").split())
 
 
 def at(error: BaseException) -> str:
