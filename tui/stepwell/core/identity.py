@@ -38,7 +38,7 @@ class Question:
 
     def __init__(self, key: Key, value: object) -> None:
         self.key = key
-        self._value = shown(value) if key.type == STATE_UPDATE else value
+        self._value = _state_of(value) if key.type == STATE_UPDATE else value
         self.digest = _digest(self._value)
 
     @cached_property
@@ -151,6 +151,12 @@ class Identities:
         given, made = (left_out(*texts) for texts in _texts(step.payload))
         state, _ = step_effect(self._scopes.get(scope, MISSING), StateStep(step.number, scope, given, made))
         self._scopes[scope] = self._states[step.number] = state
+
+
+def _state_of(value: object) -> object:
+    """A state as those that were recorded are folded."""
+    encoded = encode(value)
+    return left_out(encoded.plain, encoded.exact)
 
 
 def _texts(payload: Payload) -> tuple[tuple[str | None, str | None], tuple[str | None, str | None]]:

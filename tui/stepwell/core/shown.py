@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from stepwell.core.codec import Redacted, Unavailable, canonical, encode, hold, parse, view
-from stepwell.core.codec.decoder import Decoder, show
+from stepwell.core.codec import Opaque, Redacted, Unavailable, canonical, encode, hold, parse, view
+from stepwell.core.codec.decoder import Decoder, keep, show
 from stepwell.core.divergence import first_difference
 from stepwell.core.world import MISSING
 from stepwell.errors import EncodingError
@@ -27,7 +27,7 @@ def held(plain: str | None, exact: str | None) -> object:
 
 
 def left_out(plain: str | None, exact: str | None) -> object:
-    """Like `viewed`, in which what was not to be recorded is a Redacted."""
+    """Like `viewed`, in which what was not to be recorded is a Redacted, and what only has a repr an Opaque."""
     return (
         None
         if plain is None
@@ -36,16 +36,18 @@ def left_out(plain: str | None, exact: str | None) -> object:
 
 
 def _show(base: Any, head: list[Any], arg: Any, decoder: Decoder) -> object:
-    return Redacted(base) if head[0] == "redacted" else show(base, head, arg, decoder)
+    return (keep if head[0] in ("redacted", "opaque") else show)(base, head, arg, decoder)
 
 
 def masked(value: object, pattern: object, *, by_value: bool = False) -> object:
     """A value, as `held` gives it, with what stands in `pattern` for what was left out.
 
-    Numbers that count by value, as JSONB keeps them, are as they are there.
+    Numbers that count by value, as JSONB keeps them, are as they are there, and so are objects with a like repr.
     """
     if isinstance(pattern, Redacted):
         return pattern
+    if isinstance(value, Opaque) and isinstance(pattern, Opaque):
+        return pattern if canonical(value) == canonical(pattern) else value
     if isinstance(value, dict) and isinstance(pattern, dict):
         return {
             key: masked(item, pattern.get(key, MISSING), by_value=by_value) for key, item in value.items()

@@ -76,8 +76,12 @@ def _admitted(cursor: Any, query: Any) -> Any:
 
 @cache
 def _looking(cls: type) -> type:
-    """A class of cursors, with `_Cursor` before it."""
-    return cls if issubclass(cls, _Cursor) else type(cls.__name__, (_Cursor, cls), {})
+    """A class of cursors, with `_Cursor` before it. It counts as the one that it stands for, as do connections."""
+    if issubclass(cls, _Cursor):
+        return cls
+    return type(
+        cls.__name__, (_Cursor, cls), {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
+    )
 
 
 class _Factories:
@@ -100,6 +104,8 @@ def _is_apart(connection: BaseConnection[Any]) -> bool:
 
 class ReplayConnection(_Factories, psycopg.Connection[Any]):
     """For code that waits. What begins, ends and sets transactions means savepoints here; `close` closes nothing."""
+
+    __module__, __qualname__ = psycopg.Connection.__module__, psycopg.Connection.__qualname__
 
     def __init__(self, pgconn: PGconn, keeper: Keeper) -> None:
         super().__init__(pgconn)
@@ -154,6 +160,8 @@ class ReplayConnection(_Factories, psycopg.Connection[Any]):
 
 class AsyncReplayConnection(_Factories, psycopg.AsyncConnection[Any]):
     """For code that awaits. It waits for the database all the same, so that the order is always the same."""
+
+    __module__, __qualname__ = psycopg.AsyncConnection.__module__, psycopg.AsyncConnection.__qualname__
 
     def __init__(self, pgconn: PGconn, keeper: Keeper) -> None:
         super().__init__(pgconn)

@@ -134,8 +134,9 @@ def redacted_names(exact: object | None) -> tuple[str, ...]:
 def canonical(value: object) -> str:
     """A text that two values share if and only if they encode alike, whatever the order of their keys.
 
-    `1`, `1.0` and `True` differ. Memory addresses in the repr of opaque objects are left out, so that the
-    same call in another process compares equal. Raises EncodingError as `encode` does.
+    `1`, `1.0` and `True` differ. Memory addresses in the repr of opaque objects are left out, of a connection to a
+    database all but its class, so that the same call in another process compares equal. Raises EncodingError as
+    `encode` does.
     """
     return canonical_ordinary(value) or Encoder(canonical=True).canonical_text(value)
 

@@ -35,10 +35,14 @@ _ONLY_STR = {str}
 _LONG_INT = 10**4000  # within the limit on the digits of an int that Python sets by default
 _TAKE: dict[type, Take] = {**scalars.TAKE, **containers.TAKE}
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
+_DATABASE = re.compile(
+    r"psycopg\.\w*(Connection|Cursor|Transaction|Pipeline|Copy)|psycopg_pool\.\w+\.\w*Pool|sqlalchemy\.engine\.\w+\.Engine"
+)
+"""Classes of what leads to a database, whose repr says where that is and what it is at."""
 
 
 class Encoder:
-    """Encodes one value. `canonical` leaves out whatever depends on key order or on an object's address."""
+    """Encodes one value. `canonical` leaves out key order, an object's address, and what a connection is at."""
 
     def __init__(self, canonical: bool = False, stack: list[object] | None = None) -> None:
         self.canonical = canonical
@@ -186,7 +190,7 @@ class Encoder:
 
     def _stand_in_parts(self, value: StandIn) -> Parts:
         if isinstance(value, Opaque):
-            text = _ADDRESS.sub("0x", value.repr) if self.canonical else value.repr
+            text = _told_apart_by(value) if self.canonical else value.repr
             return Parts(text, ("opaque", *self.names([value.type])), None, True)
         if isinstance(value, Redacted):
             return Parts(value.text, ("redacted",), None)
@@ -215,6 +219,11 @@ class Encoder:
         raise EncodingError(
             f"a value that {cause} cannot be recorded; record its parts or its repr"
         ) from None
+
+
+def _told_apart_by(value: Opaque) -> str:
+    """What counts of a repr."""
+    return "" if _DATABASE.fullmatch(value.type) else _ADDRESS.sub("0x", value.repr)
 
 
 def _is_encoded(names: Any) -> bool:

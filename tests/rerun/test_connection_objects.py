@@ -1,0 +1,70 @@
+"""What an agent does with `run.connection` itself: it hands it on, and closes it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from stepwell import Run
+from tests.conftest import create_database, drop_database
+from tests.rerun.orders import again, assert_same, make, record, tell
+
+
+@pytest.fixture(scope="module")
+def dsn(server: str, schema_template: str) -> Iterator[str]:
+    """Shared: what these agents do to it matters to none of them."""
+    conninfo = create_database(server, schema_template)
+    make(conninfo)
+    yield conninfo
+    drop_database(server, conninfo)
+
+
+class Thing:
+    """Its repr has an address and nothing else."""
+
+
+def test_of_a_connection_that_is_handed_on_its_kind_counts_alone(dsn: str) -> None:
+    def count(what: Any, things: list[object], limit: int) -> object:
+        return what.execute("SELECT count(*) FROM orders WHERE id < %s", (limit,)).fetchone()
+
+    def agent(run: Run, limit: int = 5) -> object:
+        own = run.connection
+        run.state({"using": own, "by": [Thing()]})
+        run.tool(count, own, [Thing()], limit=limit)
+        run.tool(count, own.cursor(), [own.transaction()], limit=limit)
+        with own.cursor(name="c") as cursor:
+            run.state({"using": cursor, "by": [Thing()], "limit": limit})
+        return run.result({"used": own, "thing": Thing()})
+
+    recorded = record(dsn, agent)
+    assert_same(again(dsn, recorded, agent))
+    found = again(dsn, recorded, lambda run: agent(run, 6)).divergence
+    assert found is not None
+    assert (found.step, found.path, found.expected, found.actual) == (2, "$.limit", 5, 6)
+
+    def unlike(run: Run) -> None:
+        run.state({"using": run.connection.cursor(), "by": [Thing()]})
+
+    found = again(dsn, recorded, unlike).divergence
+    assert found is not None
+    assert (found.step, found.path) == (1, "$.using")
+
+
+def test_tasks_hand_theirs_on_too(dsn: str) -> None:
+    async def count(what: Any) -> object:
+        return await (await what.execute("SELECT count(*) FROM orders")).fetchone()
+
+    async def agent(run: Run) -> None:
+        await run.tool(count, run.connection)
+        await run.tool(count, run.connection.cursor())
+
+    assert_same(again(dsn, record(dsn, agent), agent))
+
+
+def test_another_input_beside_an_object_is_the_one_that_is_named(dsn: str) -> None:
+    def agent(run: Run, item: int = 1) -> None:
+        run.tool(tell, {"thing": Thing(), "item": item})
+
+    found = again(dsn, record(dsn, agent), lambda run: agent(run, 2)).divergence
+    assert found is not None
+    assert (found.path, found.expected, found.actual) == ("$.what.item", 1, 2)
