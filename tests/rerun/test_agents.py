@@ -1,12 +1,14 @@
 """Every kind of agent, replayed: it does what it did, as often as one likes."""
 
 import asyncio
+import os
+import re
 import select
 import socket
 import threading
 import uuid
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -102,6 +104,43 @@ def test_a_name_that_no_step_has_is_said(record: Callable[[Any], RecordedRun]) -
 
     report = play(record(agent), agent, terms=Terms(Instead({"search", "serch"})))
     assert report.notes == ("no step of the run is called serch: pure tools and stand-ins go by these names",)
+
+
+def generates(run: Run) -> Iterator[object]:
+    yield run
+
+
+class Neither: ...
+
+
+@pytest.mark.parametrize(
+    ("agent", "says"),
+    [
+        ("shop:main", "'shop:main' is of type str, which cannot be called; import what it names"),
+        (5, "5 is of type int, which cannot be called"),
+        (lambda run, more: (run, more), "<lambda>(run, more) cannot be called with the run alone"),
+        (generates, "generates is a generator function, and nothing of it runs when it is called"),
+        (Neither, "Neither is a class, and not one with step(), llm_response and tool_result"),
+    ],
+)
+def test_what_is_no_agent_is_told_what_it_is(
+    agent: Any, says: str, record: Callable[[Any], RecordedRun]
+) -> None:
+    recorded = record(lambda run: run.tool(search, "a"))
+    with pytest.raises(UsageError, match=re.escape(says)):
+        play(recorded, agent)
+
+
+def test_what_fails_to_be_called_and_what_takes_no_run_are_seen_to_be_no_agent(
+    record: Callable[[Any], RecordedRun],
+) -> None:
+    recorded = record(lambda run: run.tool(search, "a"))
+    assert (play(recorded, cast(Any, len)).refused or "").startswith(
+        "len cannot be called with the run alone: object of"
+    )
+    assert play(recorded, cast(Any, os.getcwd)).notes == (
+        "getcwd takes no run, and has asked for nothing: is it the agent?",
+    )
 
 
 def test_what_is_raised_has_both_sides_and_the_notes(schema_dsn: str) -> None:

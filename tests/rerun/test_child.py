@@ -231,8 +231,14 @@ def test_what_the_agent_imports_late_is_read_anew_each_time(project: Project, ba
     ("text", "says"),
     [
         ("def mian(run): ...", "bad has no main; is it mian?"),
-        ("main = 3", "bad:main is a int, which cannot be called"),
-        ("def main(run, log): ...", "bad:main(run, log) cannot be called with the run alone, as an agent is"),
+        ("main = 3", "bad:main is of type int, which cannot be called"),
+        (
+            "def main(run, log): ...",
+            (
+                "bad:main(run, log) cannot be called with the run alone, as an agent is;"
+                " wrap it: def main(run): return main(run, …)"
+            ),
+        ),
         (
             "import nothing_such",
             "bad.py:1: importing bad raised ModuleNotFoundError: No module named 'nothing_such'",

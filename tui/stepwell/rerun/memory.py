@@ -23,7 +23,7 @@ from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.redaction import Redact, redactor
 from stepwell.recorder.run import Options, Run
 from stepwell.recorder.trail import Trail
-from stepwell.rerun.push import PushAgent, begin
+from stepwell.rerun.push import PushAgent, begin, check
 from stepwell.store.rows import Ended, Finish, Start
 from stepwell.store.writing import moment
 
@@ -86,10 +86,11 @@ def record(
 ) -> tuple[RecordedRun, BaseException | None]:
     """Run the agent for real, under the name, tags and seed of a run; what it did, and what it raised.
 
-    Raises UsageError for what `redact` cannot be, and for an agent that is fed, which makes no calls.
+    Raises UsageError for what `redact` cannot be, for what is no agent, and for one that is fed, which makes no calls.
     """
     if isinstance(agent, PushAgent):
         raise UsageError("an agent that is fed makes no calls by itself, so nothing can be recorded of it")
+    check(agent)
     watch_uuid()
     memory, started, dice = Memory(), clock.now(), Dice()
     random = dice.note()

@@ -18,6 +18,7 @@ from stepwell.core.world import MISSING
 from stepwell.errors import UsageError
 from stepwell.recorder.calls import in_loop
 from stepwell.recorder.failures import type_of
+from stepwell.recorder.functions import takes
 from stepwell.recorder.replayed import Replayed, replayed
 from stepwell.recorder.run import Options, Run
 from stepwell.rerun import guards, loop, push
@@ -40,7 +41,9 @@ Agent = Callable[[Run], Any] | Callable[[], push.PushAgent] | push.PushAgent
 """Takes the run; returns what it has come to, or something to be awaited for that. Or one that is fed, or its class."""
 
 
-GIVE_INNER = "a replay gives it one: the agent is the function inside of `with recorder.run(…) as run:` that takes it"
+GIVE_INNER = (
+    "a replay gives it one: the agent is the function inside of `with recorder.run(…) as run:` that takes it"
+)
 _ONE = threading.RLock()
 """Held by the thread that replays: the clock, `random` and the environment are there once in a process."""
 
@@ -69,8 +72,9 @@ def play(recorded: RecordedRun, agent: Agent, to: int | None = None, terms: Term
     """Call the agent, at most to step `to`, and say what came of it.
 
     One that writes to tables of the database is called a second time, from the beginning, unless the database was
-    told that it does. Raises UsageError where another thread of this process is replaying.
+    told that it does. Raises UsageError for what is no agent, and where another thread of this process is replaying.
     """
+    push.check(agent)
     if not _ONE.acquire(blocking=False):
         raise UsageError(
             "another thread of this process is replaying, and its clock, random and environment are there once:"
@@ -130,8 +134,12 @@ class _Play:
         if self._chance.missing:
             dialogue.note("uuid was drawn from more often than was recorded")
         if dialogue.stop is None and not dialogue.live:
+            if not dialogue.asked and callable(agent) and not takes(agent, 1):
+                dialogue.note(
+                    f"{push.name_of(agent)} takes no run, and has asked for nothing: is it the agent?"
+                )
             last = result if given is MISSING else given
-            compare(dialogue, last, error, timed=timed)
+            compare(dialogue, last, error, said=self._playback.ending, timed=timed)
         report = report_of(dialogue, result)
         branch = None if self._going is None else self._going.branch
         if branch is None:

@@ -20,6 +20,7 @@ from stepwell.core.steps import LLM_CALL, STATE_UPDATE, TOOL_CALL
 from stepwell.errors import UsageError
 from stepwell.recorder.functions import takes
 from stepwell.recorder.run import Run
+from stepwell.rerun.stops import Refused
 
 
 @runtime_checkable
@@ -46,9 +47,50 @@ def begin(agent: Any, run: Run) -> Any:
     """
     if isinstance(agent, PushAgent) and not isinstance(agent, type):
         return _feed(agent, run)
-    needs_run = takes(agent, 1) or not takes(agent, 0)
-    made = agent(run) if needs_run else agent()
+    try:
+        made = agent(run) if takes(agent, 1) else agent()
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # nothing of it has run
+            raise Refused(f"{name_of(agent)} cannot be called with the run alone: {error}") from error
+        raise
     return _feed(made, run) if isinstance(made, PushAgent) else made
+
+
+def check(agent: object, name: str | None = None) -> None:
+    """Raises UsageError for what is no agent; `name` is what the user calls it."""
+    if isinstance(agent, PushAgent) and not isinstance(agent, type):
+        return
+    if not callable(agent):
+        meant = "; import what it names, and give that" if isinstance(agent, str) and name is None else ""
+        raise UsageError(
+            f"{name or f'{agent!a:.80}'} is of type {type(agent).__name__}, which cannot be called{meant}"
+        )
+    shown = name or name_of(agent)
+    if (why := _unfit(agent)) is not None:
+        raise UsageError(f"{shown}{why}")
+
+
+def name_of(agent: object) -> str:
+    """What its own code calls it."""
+    while isinstance(agent, partial):
+        agent = agent.func
+    return str(getattr(agent, "__qualname__", None) or type(agent).__qualname__)
+
+
+def _unfit(agent: Callable[..., object]) -> str | None:
+    """Why something that can be called is no agent, in words that follow its name."""
+    wrap = f"wrap it: def main(run): return {name_of(agent).rpartition('.')[2]}"
+    if not takes(agent, 1) and not takes(agent, 0):
+        return (
+            f"{inspect.signature(agent)} cannot be called with the run alone, as an agent is; {wrap}(run, …)"
+        )
+    if inspect.isgeneratorfunction(agent) or inspect.isasyncgenfunction(agent):
+        return (
+            " is a generator function, and nothing of it runs when it is called; wrap it in one that runs it"
+        )
+    if isinstance(agent, type) and not issubclass(agent, PushAgent) and not hasattr(agent, "__await__"):
+        return f" is a class, and not one with step(), llm_response and tool_result; {wrap}(…).method(run)"
+    return None
 
 
 Turn = Generator[Callable[[], Any], Any, Any]

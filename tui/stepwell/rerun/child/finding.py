@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import inspect
 import keyword
 import os
 import re
@@ -16,9 +15,8 @@ from types import ModuleType
 from typing import Any
 
 from stepwell.errors import UsageError
-from stepwell.recorder.functions import takes
 from stepwell.rerun.places import Places, libraries
-from stepwell.rerun.push import PushAgent
+from stepwell.rerun.push import check
 
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -46,14 +44,7 @@ def find_agent(name: str) -> Any:
             raise UsageError(f"{so_far} has no {part}{meant}")
         found = getattr(found, part)
         so_far = f"{so_far}.{part}"
-    if isinstance(found, PushAgent) and not isinstance(found, type):
-        return found
-    if not callable(found):
-        raise UsageError(f"{name} is a {type(found).__name__}, which cannot be called")
-    if not takes(found, 1) and not takes(found, 0):
-        raise UsageError(
-            f"{name}{inspect.signature(found)} cannot be called with the run alone, as an agent is"
-        )
+    check(found, name)
     return found
 
 
