@@ -24,14 +24,14 @@ class Thing:
 
 
 def test_of_a_connection_that_is_handed_on_its_kind_counts_alone(dsn: str) -> None:
-    def count(what: Any, things: list[object], limit: int) -> object:
-        return what.execute("SELECT count(*) FROM orders WHERE id < %s", (limit,)).fetchone()
+    def count(using: list[Any], limit: int) -> object:
+        return using[0].execute("SELECT count(*) FROM orders WHERE id < %s", (limit,)).fetchone()
 
     def agent(run: Run, limit: int = 5) -> object:
         own = run.connection
         run.state({"using": own, "by": [Thing()]})
-        run.tool(count, own, [Thing()], limit=limit)
-        run.tool(count, own.cursor(), [own.transaction()], limit=limit)
+        run.tool(count, [own, Thing()], limit=limit)
+        run.tool(count, [own.cursor(), own.transaction()], limit=limit)
         with own.cursor(name="c") as cursor:
             run.state({"using": cursor, "by": [Thing()], "limit": limit})
         return run.result({"used": own, "thing": Thing()})

@@ -1,5 +1,7 @@
 """Exceptions as recorded: what was raised, in words and exactly."""
 
+from uuid import UUID
+
 import psycopg
 
 from stepwell.core.codec import Redacted, canonical, encode
@@ -14,6 +16,18 @@ def type_of(error: BaseException) -> str:
     """`module.Qualname`; exceptions of Python's own go without their module."""
     kind = type(error)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def has_ended(run_id: UUID, what: str) -> RecordingError:
+    """Raised for a step that is begun after somebody said how the run ended."""
+    return RecordingError(
+        f"run {run_id} has ended, so {what} was neither made nor recorded; go on with it: recorder.resume('{run_id}')"
+    )
+
+
+def is_failure(error: BaseException | None) -> bool:
+    """Whether a run that ended with this has failed. Leaving the program with status 0 is no failure."""
+    return error is not None and not (isinstance(error, SystemExit) and error.code in (None, 0))
 
 
 def failure(error: BaseException, redact: Redactor | None = None) -> str:

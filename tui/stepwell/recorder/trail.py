@@ -17,7 +17,7 @@ from stepwell.recorder import clock, forks
 from stepwell.recorder.calls import call
 from stepwell.recorder.chance import Dice, Draws
 from stepwell.recorder.context import parent_in
-from stepwell.recorder.failures import failure, is_too_large
+from stepwell.recorder.failures import failure, has_ended, is_failure, is_too_large
 from stepwell.recorder.intents import EndRun, Errand, StartStep
 from stepwell.recorder.keeping import Keep, judge
 from stepwell.recorder.lanes import Lanes
@@ -150,10 +150,7 @@ class Trail:
     def refuse_if_ended(self, what: str) -> None:
         """Raises RecordingError for a step that is begun after somebody said here how the run ended."""
         if self.ended:
-            raise RecordingError(
-                f"run {self.run_id} has ended, so {what} was neither made nor recorded;"
-                f" go on with it: recorder.resume('{self.run_id}')"
-            )
+            raise has_ended(self.run_id, what)
 
     def drew(self, given: bytes) -> None:
         if self.dice is not None:
@@ -217,12 +214,11 @@ class Trail:
             ending.row = ending.row._replace(keep=judge(self._keep, ending.row, facts.result))
 
     def _ending(self, error: BaseException | None) -> EndRun:
-        """The end of the run, still to be submitted. Leaving the program with status 0 is no failure."""
+        """The end of the run, still to be submitted."""
         self.ended = True
         finished_at = self._started_at + clock.since(self._tick)
-        if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
-            status, problem = "ok", None
-        else:
+        status, problem = "ok", None
+        if error is not None and is_failure(error):
             status, problem = "failed", failure(error, self.redact)
         result = self._result
         return EndRun(

@@ -12,7 +12,7 @@ from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Report
 from stepwell.core.shown import changed
 from stepwell.core.world import MISSING
-from stepwell.recorder.failures import type_of
+from stepwell.recorder.failures import is_failure, type_of
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.stops import Diverged, Reached, Refused
@@ -22,25 +22,40 @@ _WHERE = re.compile(r"\nLINE \d+: .*\n *\^ *(?=\n|$)")
 """Where in its text a statement is wrong, as Postgres points it out in lines of their own."""
 
 
-def compare(dialogue: Dialogue, result: object, error: BaseException | None, *, timed: bool = False) -> None:
+def compare(
+    dialogue: Dialogue,
+    result: object,
+    error: BaseException | None,
+    *,
+    said: object = MISSING,
+    timed: bool = False,
+) -> None:
     """See that the agent ended as it did then: with that result, or that error, and with nothing left to ask for.
 
-    `timed` says that the last that it did was to look at the clock.
+    `said` is what it has ended the run with by itself, if it has: then that counts as its end. `timed` says that the
+    last that it did was to look at the clock.
     """
     recorded = dialogue.run
     left = dialogue.left()
     if left is not None and timed:
         left = by_the_clock(left, recorded)
+    ended = said if isinstance(said, BaseException) or said is None else error
+    ended = ended if is_failure(ended) else None
     found = (
         _raised(left, error)
         if left is not None and error is not None
-        else left or _other_end(recorded, error)
+        else left or _other_end(recorded, ended)
     )
-    if found is None and error is None and recorded.result is not None:
+    if found is None and ended is None and recorded.result is not None:
         found = _other_result(recorded, result)
     if found is not None:
         dialogue.end(Diverged(hinted(found, recorded)))
-    if error is not None and left is None and (found is not None or not recorded.complete):
+    if (
+        ended is not None
+        and error is not None
+        and left is None
+        and (found is not None or not recorded.complete)
+    ):
         dialogue.note(f"the agent ended with {words(error)}{at(error)}")
 
 

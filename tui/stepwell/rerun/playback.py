@@ -20,6 +20,7 @@ from stepwell.core.world import MISSING
 from stepwell.recorder.calls import in_loop, question
 from stepwell.recorder.context import parent_in
 from stepwell.recorder.describe import shape_of, undecorated
+from stepwell.recorder.failures import has_ended
 from stepwell.rerun.answers import Outcome, outcome
 from stepwell.rerun.chance import Chance
 from stepwell.rerun.clock import Clock, microseconds
@@ -52,6 +53,8 @@ class Playback:
         self._clock, self.chance, self._instead, self._connection = clock, chance, instead, connection
         self.given: object = MISSING
         """What `Run.result` was given last."""
+        self.ending: object = MISSING
+        """What the agent itself has ended the run with, if it has: an error, or None."""
 
     @property
     def run_id(self) -> UUID:
@@ -104,16 +107,22 @@ class Playback:
         """That is for a recording."""
 
     def finish(self, error: BaseException | None) -> None:
-        """Whoever replays it says how it ends."""
+        """End the run for the agent, which gets no further answers."""
+        self.ending = error
 
     async def afinish(self, error: BaseException | None) -> None:
-        """Whoever replays it says how it ends."""
+        self.finish(error)
 
     def keep(self, why: str) -> None:
         """That is for a recording."""
 
     def ask(self, asked: Question, place: Place | None = None) -> RecordedStep:
-        """The step that is asked for, at `place` if that is not where the call comes from. Raises Stop."""
+        """The step that is asked for, at `place` if that is not where the call comes from.
+
+        Raises Stop, and RecordingError where the agent has ended the run.
+        """
+        if self.ending is not MISSING:
+            raise has_ended(self.run_id, f"{asked.key.type} {asked.key.name or ''}".rstrip())
         step = self.dialogue.ask(asked, place)
         if self._visit is not None:
             self._visit.asked(step)
