@@ -367,3 +367,22 @@ def test_a_replay_up_to_a_step_says_what_nobody_has_asked_for_by_then(
     report = play(recorded, agent, to=2)
     assert report.divergence is None
     assert report.notes == ("not asked for by then: 1",)
+
+
+def test_what_comes_after_the_step_that_is_wanted_is_not_judged(record: Record) -> None:
+    def agent(run: Run) -> None:
+        for query in queries:
+            run.tool(search, query)
+        if queries == ["a", "b"]:
+            raise KeyError("later")
+
+    queries = ["a", "b", "c"]
+    recorded = record(agent)
+    for now in ("abx", "abcd", "ab", "abab"):
+        queries = [*now]
+        report = play(recorded, agent, to=2)
+        assert (report.divergence, report.stopped) == (None, "step 2")
+    queries = ["a", "x", "c"]
+    report = play(recorded, agent, to=2)
+    assert report.divergence is not None
+    assert report.divergence.step == 2

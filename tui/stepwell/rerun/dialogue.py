@@ -93,14 +93,14 @@ class Dialogue:
             self._askers.add(threading.get_ident())
             self._go_on()
             found = self._found(question, lane)
+            if found is not None and self._is_after(found):
+                self._beyond()
             if isinstance(found, Divergence):
                 raise self._beyond_recording(Diverged(self._told(found, place)))
             if found is None:
                 raise self._beyond_recording(Reached("the recording ends here"))
             if found.in_doubt and found.type != STATE_UPDATE:
                 raise self._beyond_recording(Reached(f"step {found.number} was recorded without an outcome"))
-            if self._to is not None and found.number > self._to:
-                self._beyond()
             if place is not None:
                 self.places[found.number] = place
             self.asked.add(found.number)
@@ -166,9 +166,12 @@ class Dialogue:
         return lane if isinstance(lane, int) else None
 
     def left(self) -> Divergence | None:
-        """What has never been asked for."""
+        """What has never been asked for; where all of that comes after what it goes to, it ends."""
         with self._changed:
-            return self._matcher.left()
+            found = self._matcher.left()
+            if found is not None and self._is_after(found):
+                self.end(self._reached())
+            return found
 
     def note(self, text: str) -> None:
         """Add to what a reader of the report should know."""
@@ -192,6 +195,13 @@ class Dialogue:
         if self.stop is not None:
             raise self.stop
 
+    def _is_after(self, found: RecordedStep | Divergence) -> bool:
+        """Whether a step, or what is otherwise, comes after all that the replay goes to."""
+        if self._to is None:
+            return False
+        number = found.step if isinstance(found, Divergence) else found.number
+        return number > self._to if number is not None else all(n > self._to for n in self._matcher.pending)
+
     def _beyond(self) -> None:
         """Wait until all that the replay goes to has been asked and answered. Raises Reached."""
         deadline = _monotonic() + QUIET
@@ -202,7 +212,10 @@ class Dialogue:
                 break
             if before != (len(self.places), len(self._under_way)):
                 deadline = _monotonic() + QUIET
-        raise self.end(Reached(f"step {self._to}"))
+        raise self.end(self._reached())
+
+    def _reached(self) -> Reached:
+        return Reached(f"step {self._to}")
 
     def _awaited(self) -> list[int]:
         assert self._to is not None
