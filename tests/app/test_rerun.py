@@ -79,6 +79,29 @@ def test_a_divergence_is_told_flagged_jumped_to_and_shown_side_by_side(
     debug(desk_dsn, DESK, act, agent=AGENT)
 
 
+@pytest.mark.parametrize("does_otherwise", [True, False])
+def test_a_divergence_further_on_is_looked_for(
+    desk_dsn: str, desk_folder: Path, does_otherwise: bool
+) -> None:
+    """The agent is run as far as it goes; where it does what was recorded, that is said."""
+    if does_otherwise:
+        limited(desk_folder)
+
+    async def act(debugger: Debugging) -> None:
+        assert "AGENT same to 1" in title(debugger)
+        await debugger.press("D")
+        if does_otherwise:
+            assert debugger.number == 5
+            await debugger.press("D")
+            assert isinstance(debugger.app.screen, DivergenceScreen)
+        else:
+            assert debugger.number == 1
+            assert "AGENT same to the end" in title(debugger)
+            assert "the agent does what was recorded, as far as it goes" in debugger.status
+
+    debug(desk_dsn, DESK, act, agent=AGENT)
+
+
 @pytest.mark.parametrize(("size", "beside"), [((80, 24), False), ((120, 40), True), ((30, 8), False)])
 def test_the_sides_stand_beside_each_other_where_there_is_room(
     desk_dsn: str, desk_folder: Path, size: tuple[int, int], beside: bool

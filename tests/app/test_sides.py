@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from stepwell.app.panes.divergence import Pair, Sides, pairs, sides
+from stepwell.app.panes.divergence import Pair, Sides, pairs, sides, title_line
 from stepwell.app.present import cells, line_text
 from stepwell.core.divergence import Asked, Divergence, Kind
 from stepwell.core.world import MISSING
@@ -39,7 +39,7 @@ def test_the_order_of_keys_is_no_difference() -> None:
     divergence = found(
         {"limit": 50, "by": {"a": 1, "b": 2}}, {"by": {"b": 2, "a": 1}, "limit": 20, "more": 1}
     )
-    assert sides(divergence)[1] == ["limit: 20", 'by: {"a": 1, "b": 2}', "more: 1"]
+    assert sides(divergence, 60)[1] == ["limit: 20", 'by: {"a": 1, "b": 2}', "more: 1"]
     assert written(divergence) == ["- limit: 50", "+ limit: 20", '  by: {"a": 1, "b": 2}', "+ more: 1"]
 
 
@@ -60,6 +60,23 @@ def test_a_prompt_is_shown_as_a_conversation() -> None:
 def test_a_side_that_has_nothing_is_empty(recorded: object, now: object) -> None:
     """What was not recorded, or is never asked."""
     assert written(found(recorded, now)) == [f"{'+' if recorded is MISSING else '-'} a: 1"]
+
+
+@BESIDE
+def test_the_text_of_a_prompt_is_broken_into_lines_of_that_width(beside: bool) -> None:
+    """Once: each is as long as it may be."""
+    words = " ".join(["word"] * 100)
+    prompt = {"messages": [{"role": "user", "content": words}]}
+    rows = written(found(prompt, prompt, "llm_call"), 83, beside=beside)
+    lengths = [len(row.split("|")[0].rstrip()) for row in rows[1:-1]]
+    assert set(lengths) == {37 if beside else 82}
+
+
+def test_the_title_says_where_the_agent_asked_or_raised() -> None:
+    """As the command line does."""
+    for kind, did in ((Kind.INPUT, "asked"), (Kind.RAISED, "raised")):
+        title = line_text(title_line(Divergence(kind, 2, "$", "f", "E", where="a.py:3 in f"), "run 1", 80))
+        assert title.startswith(f"DIVERGED at 2  run 1  {did} at a.py:3 in f")
 
 
 @BESIDE

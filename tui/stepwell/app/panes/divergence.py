@@ -27,7 +27,7 @@ from stepwell.app.present import (
 )  # fmt: skip
 from stepwell.app.present.conversation import is_json
 from stepwell.app.rerun import at_step, shortened
-from stepwell.core.divergence import Asked, Divergence
+from stepwell.core.divergence import Asked, Divergence, Kind, in_order_of
 from stepwell.core.lines import lay_out
 from stepwell.core.prompts import messages_of, settings_of
 from stepwell.core.steps import LLM_CALL
@@ -39,13 +39,13 @@ MOST = 4_000
 """Lines of both sides, what they begin and end with alike left out, up to which it is looked which are the same."""
 ABOVE = 2
 """Lines above the first that differs that are in view as well."""
-MESSAGE_WIDTH = 160
-"""Cells in which a prompt's messages are laid out before its lines are compared."""
 LARGEST = 2_000_000
 """Characters of both sides from which on only what the path leads to is shown: more would hold up the keyboard."""
 LONG_LINE = 4_000
 """Characters of one line that are shown."""
 RECORDED, NOW = "-", "+"
+MARK = 2
+"""Cells of one of these and the space behind it."""
 KEYS = (
     ("n/p", "difference"), ("z", "other layout"), ("Enter", "to its step"), ("q", "back"), ("?", "keys"),
     ("Space", "page"),
@@ -63,16 +63,16 @@ class Pair(NamedTuple):
         return self.recorded == self.now
 
 
-def sides(found: Divergence) -> tuple[list[str], list[str]]:
-    """The lines of what was recorded, and of what the agent asks now."""
+def sides(found: Divergence, width: int) -> tuple[list[str], list[str]]:
+    """The lines of what was recorded, and of what the agent asks now; of prompts no wider than `width`."""
     whole = [side.value for side in (found.recorded, found.asked) if side is not None]
     if not whole or sum(map(_size, whole)) > LARGEST:
         return _laid_out(found.expected), _laid_out(found.actual)
     asked = found.asked
     if found.recorded is not None and asked is not None:
-        asked = replace(asked, value=_in_order_of(found.recorded.value, asked.value))
+        asked = replace(asked, value=in_order_of(found.recorded.value, asked.value))
     as_text = _is_of_one_side(found)
-    return _lines(found.recorded, as_text), _lines(asked, as_text)
+    return _lines(found.recorded, width, as_text), _lines(asked, width, as_text)
 
 
 def _is_of_one_side(found: Divergence) -> bool:
@@ -90,17 +90,7 @@ def _size(value: object) -> int:
     return len(value) if isinstance(value, str) else 5
 
 
-def _in_order_of(pattern: object, value: object) -> object:
-    """A value with its keys in another one's order, which says nothing about either."""
-    if isinstance(pattern, dict) and isinstance(value, dict):
-        keys = [*(key for key in pattern if key in value), *(key for key in value if key not in pattern)]
-        return {key: _in_order_of(pattern.get(key), value[key]) for key in keys}
-    if isinstance(pattern, list) and isinstance(value, list):
-        return [_in_order_of(*both) for both in zip(pattern, value, strict=False)] + value[len(pattern) :]
-    return value
-
-
-def _lines(asked: Asked | None, as_text: bool) -> list[str]:
+def _lines(asked: Asked | None, width: int, as_text: bool) -> list[str]:
     """A prompt as the conversation that it is, anything else as JSON."""
     if asked is None:
         return []
@@ -108,7 +98,7 @@ def _lines(asked: Asked | None, as_text: bool) -> list[str]:
     if messages is None:
         return _laid_out(asked.value)
     settings = [f"{name}: {dumps(value)}" for name, value in settings_of(asked.value).items()]
-    return [*settings, *plain_text(conversation(messages, 0, MESSAGE_WIDTH, as_text=as_text))]
+    return [*settings, *plain_text(conversation(messages, 0, max(1, width), as_text=as_text))]
 
 
 def _laid_out(value: object) -> list[str]:
@@ -157,7 +147,7 @@ class Sides(Rows):
     def _beside(self, found: Divergence, width: int) -> Iterator[Row]:
         room = (width - 3) // 2
         at, differed = 0, False
-        for pair in pairs(*sides(found)):
+        for pair in pairs(*sides(found, room - MARK)):
             left, right = _rows(pair, RECORDED, room), _rows(pair, NOW, room)
             if not pair.same and not differed:
                 self.differences.append(at)
@@ -168,7 +158,7 @@ class Sides(Rows):
 
     def _below(self, found: Divergence, width: int) -> Iterator[Row]:
         at, differed = 0, False
-        for marked in _stretches(pairs(*sides(found))):
+        for marked in _stretches(pairs(*sides(found, width - MARK))):
             for mark, pair in marked:
                 if mark != " " and not differed:
                     self.differences.append(at)
@@ -202,7 +192,7 @@ def _rows(pair: Pair, side: str, width: int) -> list[Line]:
     else:
         role = Role.REMOVED if side == RECORDED else Role.ADDED
         mark, spans = Span(f"{side} ", role), _told_apart(text, other, role)
-    return [(mark, *piece) for piece in _in_words(spans, max(1, width - 2))]
+    return [(mark, *piece) for piece in _in_words(spans, max(1, width - MARK))]
 
 
 def _in_words(line: Line, width: int) -> Iterator[Line]:
@@ -244,7 +234,8 @@ def _left_out(number: int) -> Line:
 
 def title_line(found: Divergence, run: str, width: int) -> Line:
     """`DIVERGED at 6  refund-triage 7f3a  asked at agent.py:31 in triage          READ ONLY`"""
-    at = "" if found.where is None else f"  asked at {clean(shortened(found.where))}"
+    did = "raised" if found.kind is Kind.RAISED else "asked"
+    at = "" if found.where is None else f"  {did} at {clean(shortened(found.where))}"
     left = [Span(at_step("DIVERGED", found), Role.ERROR), Span(f"  {clean(run)}{at}", Role.HEADING)]
     return ends(left, [Span(READ_ONLY, Role.DIM)], width)
 

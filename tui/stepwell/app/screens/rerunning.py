@@ -51,6 +51,8 @@ class RerunningScreen(AskingScreen):
         """The step that it was run to, or is being run to; None for as far as it goes."""
         self._asked: object | None = None
         """What is waited for, None for nothing."""
+        self._looking = False
+        """Whether that is to find out where the agent parts from the recording."""
         self._newest_run = self._ended_run = self._cut_short = 0
         """The worker's newest job, one that was cancelled, and one that was ended as the app was suspended."""
 
@@ -101,8 +103,11 @@ class RerunningScreen(AskingScreen):
             return
         is_end = view.timeline.cursor == len(view.timeline.steps) - 1 and not view.timeline.running
         is_edited = what_if is not None and (before is None or before[1] is not what_if)
-        self._run_at, self._asked = (step.number, what_if), (asked := object())
-        self._run_to = to = None if is_end or is_edited else step.number
+        self._run_at = step.number, what_if
+        self._run_agent(agents, runner, None if is_end or is_edited else step.number, what_if)
+
+    def _run_agent(self, agents: Worker, runner: "Runner", to: int | None, what_if: WhatIf | None) -> None:
+        self._run_to, self._looking, self._asked = to, False, (asked := object())
         self._newest_run = agents.submit("agent", lambda: runner.replay(asked, to, what_if))
         self._hurry()
         self.set_timer(SLOW, partial(self._say_slow, asked))
@@ -159,6 +164,10 @@ class RerunningScreen(AskingScreen):
             agent = view.agent.with_report(message.report, self._run_to, message.milliseconds, message.told)
         keeps = agent.is_well or self.is_asking
         self._show_agent(replace(view, agent=agent, message=view.message if keeps else ""))
+        if self._looking and agent.report is not None and agent.report.refused is None:
+            self._looking = False
+            if self.is_current and not self.is_asking:
+                self.action_divergence()
 
     @on(Grown)
     def _run_has_grown(self) -> None:
@@ -167,7 +176,10 @@ class RerunningScreen(AskingScreen):
             self._run_at = None
 
     def action_divergence(self) -> None:
-        """To the step where the agent parts from the recording; at that step both sides."""
+        """To the step where the agent parts from the recording; at that step both sides.
+
+        Where none is known the agent is run as far as it goes first, unless one moves on before it has got there.
+        """
         view = self.view
         if view is None:
             return
@@ -176,18 +188,26 @@ class RerunningScreen(AskingScreen):
         if view.agent is None:
             self.say(NO_AGENT)
         elif found is None:
-            self.say(self._nothing_parts(view.agent))
+            self._look(view, view.agent)
         elif step is None or found.step in (None, step.number):
             self.app.push_screen(DivergenceScreen(found, view.agent.told, run_words(view)), self._sides_left)
         else:
             self.go_to_number(found.step)
 
-    def _nothing_parts(self, agent: Rerun) -> str:
-        if agent.error or (agent.report is not None and agent.report.refused is not None):
-            return clean(agent.words())
-        if self._run_to is None and agent.report is not None:
-            return "the agent does what was recorded, as far as it goes"
-        return "as far as the agent was run it does what was recorded; G runs it to the end"
+    def _look(self, view: View, agent: Rerun) -> None:
+        """Find out whether it parts from the recording beyond the step at the cursor."""
+        is_awaited, is_to_end = self._asked is not None, self._run_to is None
+        if not is_awaited and (
+            agent.error or (agent.report is not None and agent.report.refused is not None)
+        ):
+            self.say(clean(agent.words()))
+        elif not is_awaited and is_to_end and agent.report is not None:
+            self.say("the agent does what was recorded, as far as it goes")
+        elif self._agents is not None and self.runner is not None:
+            if not (is_awaited and is_to_end):
+                self._run_agent(self._agents, self.runner, None, view.what_if)
+            self._looking = True
+            self._show_agent(replace(view, message=""))
 
     def go_to_number(self, number: int) -> None:
         """To a step, as a jump that can be undone."""
