@@ -9,9 +9,11 @@ from stepwell.core.rerun import Leave, Report
 from stepwell.core.steps import RunHead
 
 
-def may_go_on(leave: Leave) -> bool:
-    """Ask on the terminal whether it may."""
-    print(*warning(leave), sep="\n", file=sys.stderr)
+def may_go_on(leave: Leave, *, asked: bool) -> bool:
+    """Say what that means, and ask on the terminal whether it may, unless whoever started it has said so."""
+    print(*warning(leave), sep="\n", file=sys.stderr, flush=True)
+    if not asked:
+        return True
     print("go on? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

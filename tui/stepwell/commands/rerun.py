@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stepwell.app.present.leaving import stayed
@@ -18,16 +19,18 @@ from stepwell.commands.session import address_of, opened, step_at, target_of
 from stepwell.core.address import parse_target
 from stepwell.core.divergence import Divergence, sentence
 from stepwell.core.explaining import explained
+from stepwell.core.rerun import Leave, Report, report_to_json
 from stepwell.core.rerun import Place as Line
-from stepwell.core.rerun import Report, report_to_json
 from stepwell.core.steps import RunHead
 from stepwell.errors import UsageError
 
 if TYPE_CHECKING:
     from stepwell.core.address import Target as Place
+    from stepwell.rerun.child.process import AgentProcess
     from stepwell.store.connect import Target
 
-SAME, DIVERGED, REFUSED = 0, 1, 2
+SAME, DIVERGED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+WAS_INTERRUPTED = "was interrupted"
 FLAGS = (*agents.FLAGS, "output", "live", "yes")
 JSON_HELP = """\
 with --agent and --json, one object:
@@ -116,9 +119,9 @@ def run(args: argparse.Namespace) -> int:
     if leave is not None:
         if not args.json:
             _print(_lines(head, report, milliseconds, printed=args.output))
-        if args.yes or may_go_on(leave):
+        if may_go_on(leave, asked=not args.yes):
             with process(LIVE_SECONDS) as going:
-                report, milliseconds = going.replay(live=leave.step), going.milliseconds
+                report, milliseconds = _gone(going, leave), going.milliseconds
         elif not args.json:
             return _status(report)
     if args.json:
@@ -134,7 +137,19 @@ def run(args: argparse.Namespace) -> int:
     return _status(report)
 
 
+def _gone(process: AgentProcess, leave: Leave) -> Report:
+    """What came of going on for real. An interrupt ends it, and what was done by then is told."""
+    try:
+        return process.replay(live=leave.step)
+    except KeyboardInterrupt:
+        if process.interrupted is None or process.interrupted.branch is None:
+            raise
+        return replace(process.interrupted, refused=WAS_INTERRUPTED)
+
+
 def _status(report: Report) -> int:
+    if report.refused == WAS_INTERRUPTED:
+        return INTERRUPTED
     if report.branch is not None:
         return SAME if report.stopped is None and report.refused is None else DIVERGED
     return DIVERGED if report.divergence is not None else SAME if report.same else REFUSED

@@ -74,6 +74,8 @@ class AgentProcess:
         self._cancelled = False
         self._child: Child | None = None
         self._closed = False
+        self.interrupted: Report | None = None
+        """What was known by then of a replay that an interrupt has ended: the branch in which it went on."""
         self.milliseconds = 0.0
         """What the last replay took, without what had to be started or imported for it."""
 
@@ -110,6 +112,7 @@ class AgentProcess:
             except StepwellError:
                 raise
             except BaseException:  # such as Ctrl-C: whatever it is, nothing is left running
+                self.interrupted = child.report()
                 self._drop()
                 raise
 
