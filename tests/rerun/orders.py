@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import psycopg
@@ -30,6 +31,7 @@ CREATE TABLE customers (id int PRIMARY KEY, name text);
 INSERT INTO orders (qty) SELECT generate_series(1, 20);
 INSERT INTO customers VALUES (1, 'Ada');
 """
+CALLS = count(1)
 LATER = """
 UPDATE orders SET status = 'archived', qty = qty + 100;
 DELETE FROM orders WHERE id % 3 = 0;
@@ -67,6 +69,7 @@ async def _record_async(dsn: str, agent: Callable[[Run], Any], run: Run) -> None
 
 def packing(run: Run) -> object:
     """An agent that a process of its own finds by its name."""
+    print("call", next(CALLS))
     own = run.connection
     (waiting,) = own.execute("SELECT count(*) FROM orders WHERE status = 'open'").fetchone()
     run.tool(tell, waiting)

@@ -14,8 +14,9 @@ import pytest
 from stepwell.core.divergence import Kind
 from stepwell.core.rerun import Report
 from stepwell.errors import NotFoundError, UsageError
-from stepwell.rerun.child.output import MOST
+from stepwell.rerun.child.output import MOST, Output
 from stepwell.rerun.child.process import AgentProcess
+from stepwell.rerun.child.setup import MARK
 from tests.conftest import create_database, drop_database
 from tests.rerun.project import Project, made
 
@@ -177,6 +178,17 @@ def test_of_endless_printing_the_first_megabyte_is_kept_and_the_rest_counted(
     assert report.output.count("x") == MOST - len("turn 0\nturn 1\n")
     assert report.output.endswith("bytes more were printed, and are not kept)\n")
     assert kept.replay().output.count("x") == MOST - len("turn 0\nturn 1\n")
+
+
+def test_what_was_printed_before_it_was_begun_again_does_not_count() -> None:
+    reading, writing = os.pipe()
+    output = Output(reading)
+    for part in (b"early", MARK[:3], MARK[3:] + b"late", b"r"):
+        os.write(writing, part)
+        output.read()
+    assert output.take() == "later"
+    os.close(writing)
+    output.close()
 
 
 def test_an_agent_may_do_without_its_streams(project: Project, kept: AgentProcess) -> None:

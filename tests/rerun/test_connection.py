@@ -191,13 +191,15 @@ def test_a_number_is_that_of_then_also_after_what_was_only_read(dsn: str) -> Non
     assert_same(again(dsn, record(dsn, agent), agent))
 
 
-def test_a_process_of_its_own_has_it_too(dsn: str) -> None:
+def test_a_process_of_its_own_has_it_too_and_knows_nothing_of_another_call(dsn: str) -> None:
     recorded = record(dsn, packing)
     before = digest(dsn)
     with AgentProcess(
         resolve(dsn), recorded.head.run_id, "tests.rerun.orders:packing", cwd=Path.cwd()
     ) as process:
-        assert_same(process.replay())
+        first = process.replay()
+        assert_same(first)
+        assert first.output == "call 1\n"
         assert process.replay(1).stopped == "step 1"
         assert_same(process.replay())
     assert digest(dsn) == before

@@ -60,6 +60,8 @@ class Terms:
     """Called with each step that is asked for, and where."""
     on_end: Callable[[Report], object] = lambda _: None
     """Told what comes of it as soon as that is known, and in which branch it goes on: it may never come to an end."""
+    on_again: Callable[[], object] = lambda: None
+    """Called before an agent that writes to tables is called for the second time."""
     database: Database | None = None
     """Where `Run.connection` finds the tables of then."""
     connection: Callable[[], Any] | None = None
@@ -86,6 +88,7 @@ def play(recorded: RecordedRun, agent: Agent, to: int | None = None, terms: Term
             report = _Play(recorded, to, terms).report(agent)
             if report is None and terms.database is not None:
                 terms.database.writing = True
+                terms.on_again()
                 report = _Play(recorded, to, terms).report(agent)
     finally:
         _ONE.release()

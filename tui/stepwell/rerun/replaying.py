@@ -40,7 +40,8 @@ def replay(
     `run.connection` is the database as of where the agent is: of psycopg, to be awaited where a loop runs, unless
     `run.named` was given one that is not; watched tables are meant by their names without a schema. It is read-only;
     what the agent writes to a watched table it alone sees. For that it is called a second time, from the beginning,
-    unless it is known to write (`stepwell.rerun.database`). What begins and ends its transactions means savepoints.
+    unless it is known to write (`stepwell.rerun.database`): what it prints by then is printed twice, and what it has
+    left in its modules is there. What begins and ends its transactions means savepoints.
     """
     target = resolve(dsn)
     recorded = load(target, str(run_id))

@@ -64,6 +64,8 @@ class Keeper:
         """What is to be done next, or is being done."""
         self._leaving = False
         """Whether that process has said that it ends, and another is to do what is asked for."""
+        self._stopped = False
+        """Whether that is not to be done any more."""
         self._selector = selectors.DefaultSelector()
         self._woken, self._waker = socket.socketpair()
         for end in (self._woken, self._waker):
@@ -93,11 +95,12 @@ class Keeper:
 
     def _tell(self, message: Message) -> None:
         if message["do"] == "replay":
-            self._asked = message
+            self._asked, self._stopped = message, False
             if self._module is None:
                 self._start()
             self._pass_on()
         elif self._asked is not None and self._asked["id"] == message["id"]:
+            self._stopped = True
             self._kill()
 
     def _start(self) -> None:
@@ -153,6 +156,8 @@ class Keeper:
         self._leaving = what in ("stale", "cannot")
         if what == "playing" and self._module_line is not None:
             self._playing = message["process"]
+            if self._stopped:  # while it was begun again
+                self._kill()
             self._module_line.send({"do": "go"})
         elif what in ("ready", "ended"):
             self._playing, self._ready = None, True

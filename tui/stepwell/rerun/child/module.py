@@ -23,7 +23,7 @@ from stepwell.rerun import guards
 from stepwell.rerun.child.finding import find_agent
 from stepwell.rerun.child.line import Line, Message
 from stepwell.rerun.child.playing import flush, play_and_end, refuse_too_little
-from stepwell.rerun.child.setup import WROTE, Setup
+from stepwell.rerun.child.setup import AGAIN, MARK, WROTE, Setup
 from stepwell.rerun.child.sources import Sources
 from stepwell.rerun.database import Database
 from stepwell.rerun.executing import Instead
@@ -44,7 +44,7 @@ class Agency:
 
     def learn(self, status: int) -> None:
         """From how a replay has ended: that the agent writes, so that the next need not find that out."""
-        if os.waitstatus_to_exitcode(status) == WROTE:
+        if os.waitstatus_to_exitcode(status) in (WROTE, AGAIN):
             self.database.writing = True
 
 
@@ -128,14 +128,23 @@ def _once(notes: dict[str, None]) -> str | None:
 
 
 def _fork(line: Line, agency: Agency, agent: Agent, asked: Message, notes: tuple[str, ...]) -> None:
-    flush()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # about threads, of which there are none
-            process = os.fork()
+        status = _forked(line, agency, agent, asked, notes)
+        while os.waitstatus_to_exitcode(status) == AGAIN:
+            _mark()
+            status = _forked(line, agency, agent, asked, notes)
     except OSError as problem:
         line.send({"is": "ended", "why": f"no process can be started: {problem.strerror}"})
         return
+    line.send({"is": "ended", "status": status})
+
+
+def _forked(line: Line, agency: Agency, agent: Agent, asked: Message, notes: tuple[str, ...]) -> int:
+    """How the process that replays has ended. Raises OSError where none can be started."""
+    flush()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # about threads, of which there are none
+        process = os.fork()
     if process == 0:
         os.setpgid(0, 0)
         _take_turn(line, agency, agent, asked, notes, forked=True)
@@ -146,7 +155,7 @@ def _fork(line: Line, agency: Agency, agent: Agent, asked: Message, notes: tuple
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)  # what it may have left behind
     agency.learn(status)
-    line.send({"is": "ended", "status": status})
+    return status
 
 
 def _take_turn(
@@ -164,9 +173,21 @@ def _take_turn(
         instead=Instead(agency.setup.pure),
         identities=agency.identities,
         database=agency.database,
+        on_again=_go_away if forked else _mark,
         live=_live(agency.setup, recorded, asked),
     )
     play_and_end(agency.setup, recorded, agent, asked["to"], terms, notes)
+
+
+def _go_away() -> None:
+    """What the first call of an agent has done to its modules is gone with the process."""
+    flush()
+    os._exit(AGAIN)
+
+
+def _mark() -> None:
+    flush()
+    os.write(1, MARK)
 
 
 def _edited(recorded: RecordedRun, edits: list[tuple[int, tuple[str, str | None]]]) -> RecordedRun:

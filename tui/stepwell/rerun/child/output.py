@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from stepwell.rerun.child.setup import MARK
+
 MOST = 1_000_000
 """Bytes of one replay that are kept."""
 
@@ -15,6 +17,8 @@ class Output:
         self._file = file
         self._kept: list[bytes] = []
         self._count = 0
+        self._end = b""
+        """Of what was read, as much as may be the beginning of a mark."""
         os.set_blocking(file, False)
 
     def fileno(self) -> int:
@@ -31,9 +35,16 @@ class Output:
                 return False
             if not data:
                 return False
-            if self._count < MOST:
-                self._kept.append(data[: MOST - self._count])
-            self._count += len(data)
+            self._keep(data)
+
+    def _keep(self, data: bytes) -> None:
+        _, mark, after = (self._end + data).rpartition(MARK)
+        if mark:
+            self._kept, self._count, data = [], 0, after
+        self._end = (after if mark else self._end + data)[1 - len(MARK) :]
+        if self._count < MOST:
+            self._kept.append(data[: MOST - self._count])
+        self._count += len(data)
 
     def take(self) -> str:
         """The text since it was taken last. Its end says where the rest was left out."""

@@ -73,6 +73,7 @@ class Progress:
 
     def __init__(self, file: int) -> None:
         self._file = file
+        os.ftruncate(file, 0)
         self._count = 0
         self._last: tuple[int | None, Place | None] = None, None
 

@@ -12,6 +12,10 @@ PROTOCOL = 1
 
 WROTE = 64
 """The exit status of a replay whose agent writes to tables."""
+AGAIN = 65
+"""That of one that has found this out, and has to be begun again."""
+MARK = b"\0begun again\0"
+"""Printed when a replay has been begun again: what was printed before it does not count."""
 
 
 @dataclass(frozen=True, slots=True)
