@@ -43,7 +43,7 @@ def replay(project: Project, *words: str) -> int:
 def test_an_agent_that_does_the_same_is_said_in_a_line(project: Project, capsys: Capture) -> None:
     assert replay(project, "agent:main") == 0
     first, second, third = capsys.readouterr().out.splitlines()
-    assert first == f"project {project.run_id.hex[:8]} ok"
+    assert first == f"project {project.run_id.hex[:8]}, recorded: ok"
     assert second.startswith("6 of 6 steps, the same, in ")
     assert third == "it printed 3 lines; --output shows them"
 

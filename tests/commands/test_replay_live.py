@@ -143,6 +143,23 @@ def test_where_nothing_can_be_gone_on_for_it_says_why(
     assert last_run(project).head == before
 
 
+def test_where_no_question_came_it_says_what_did(project: Project, capsys: Capture) -> None:
+    nothing = "nothing went on for real, and no branch was made: "
+    project.act("os._exit(7)")
+    assert go_on(project, "--yes", agent="agent:main") == 2
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said.startswith(
+        f"{nothing}the agent got to no question without a recorded answer; ended by os._exit"
+    )
+    Path("act").unlink()
+    project.write("other", AGENT.replace("[query] * limit", "[query]"))
+    assert go_on(project, "--yes", "--pure", "search", agent="other:main") == 1
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said == (
+        f"{nothing}what step 2 gave is no question, and only one without a recorded answer is gone on from"
+    )
+
+
 def test_it_does_not_go_with_a_step(project: Project, capsys: Capture) -> None:
     words = ["replay", f"{project.run_id.hex}:3", "--agent", "agent:main", "--live", "--yes"]
     assert stepwell(project.dsn, *words) == 2

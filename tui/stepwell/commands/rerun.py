@@ -184,7 +184,7 @@ def as_json(
 
 
 def _lines(head: RunHead, report: Report, milliseconds: float, *, printed: bool) -> Iterator[str]:
-    yield " ".join(part for part in (head.name, head.run_id.hex[:8], head.status) if part)
+    yield " ".join(part for part in (head.name, f"{head.run_id.hex[:8]},", "recorded:", head.status) if part)
     took = f"in {milliseconds:,.0f} ms"
     if report.divergence is not None:
         yield sentence(report.divergence)

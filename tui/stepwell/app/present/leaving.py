@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from stepwell.app.present.text import clean
+from stepwell.core.divergence import Kind
 from stepwell.core.rerun import Leave, Report
 
 SEVERAL = 6
@@ -24,6 +25,13 @@ def stayed(report: Report, leave: Leave | None) -> str:
     """Why it did not go on, though it might have where `leave` says, if anywhere."""
     if leave is None and report.same and report.stopped is None:
         why = ": the recording had an answer to all that the agent asked"
+    elif leave is None and report.refused is not None:
+        why = f": the agent got to no question without a recorded answer; {report.refused}"
+    elif leave is None and report.divergence is not None and report.divergence.kind is Kind.OUTCOME:
+        step = report.divergence.step
+        why = (
+            f": what step {step} gave is no question, and only one without a recorded answer is gone on from"
+        )
     elif leave is None:
         why = ": the agent ended before it asked for anything that has no recorded answer"
     elif report.leave is None:

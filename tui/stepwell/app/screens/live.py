@@ -91,7 +91,7 @@ class LiveScreen(Screen[OpenAddress | None]):
         elif self.view.phase == "looking" and report.leave is not None:
             self._show(replace(self.view, leave=report.leave, told=message.told))
         else:
-            why = "" if report.refused is None else f"{report.refused}; "
+            why = "" if report.refused is None or leave is None else f"{report.refused}; "
             self._show(replace(self.view, told=message.told, over=f"{why}{stayed(report, leave)}"))
 
     @on(Failed)
