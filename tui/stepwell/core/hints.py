@@ -28,15 +28,19 @@ _LONGEST = 80
 """Characters before a difference in which what differs may begin."""
 
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
-_WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+_WEEKDAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs?)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    r"|Nov(?:ember)?|Dec(?:ember)?)\.?"
+)
 _DAY = (
-    rf"(?:\d{{4}}[-/.]\d\d[-/.]\d\d|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|\d{{8}}"
+    r"(?:\d{4}[-/.]\d\d[-/.]\d\d|\d{1,2}[-/]\d{1,2}[-/]\d{2,4}|\d\d\.\d\d\.\d\d|\d{1,2}\.\d{1,2}\.\d{4}"
+    r"|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
     rf"|{_MONTH} +\d{{1,2}}(?:st|nd|rd|th)?(?:,? +\d{{4}})?|\d{{1,2}}\.? {_MONTH},?(?: \d{{4}})?)"
 )
 _TIME = re.compile(
     rf"(?<![\w.])(?:(?:{_WEEKDAY},? +)?{_DAY}(?:(?:,? +(?:at )?|[T_-])(?:{_CLOCK}|\d{{6}}Z?)(?: \d{{4}})?)?"
-    rf"|{_CLOCK}|{_WEEKDAY})(?!\w)"
+    rf"|{_CLOCK}|{_WEEKDAY})(?!\w|\.\d)"
 )
 _NUMBER = re.compile(r"(?<![\w.])\d{10,19}(?:\.\d+)?(?![\w.])")
 _CHANCE = re.compile(
