@@ -49,6 +49,13 @@ def test_counts_and_places(typed: str, number: int, recorded_dsn: str) -> None:
     assert pressed(recorded_dsn, LOOPING, typed, step=5).number == number
 
 
+def test_a_run_that_opens_at_a_step_beyond_its_last_is_at_that(recorded_dsn: str) -> None:
+    """As where a branch leaves a run later than that has steps."""
+    debugger = pressed(recorded_dsn, LOOPING, "", step=99)
+    assert debugger.number == 52
+    assert "step 99: the run has 1-52" in debugger.status
+
+
 @pytest.mark.parametrize(
     ("typed", "number", "words"),
     [

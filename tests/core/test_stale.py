@@ -7,8 +7,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepwell.core.steps import LLM_CALL
+from stepwell.core.steps import LLM_CALL, STATE_UPDATE
 from tests.core.stories import ROWS, WRITINGS, Story, asks, changed, result, stale, talk, user
+
+
+def test_of_a_state_the_path_is_that_in_the_state() -> None:
+    """Whether it was recorded as what changed in it, or put out by hand."""
+    for by_hand in (False, True):
+        story = Story()
+        story.tool("look_up", {"id": 1}, {"said": "a lamp for the desk"})
+        if by_hand:
+            story.add(STATE_UPDATE, None, {"plan": {"found": ["a lamp for the desk"]}})
+        else:
+            story.state(
+                {"set": ["tries"], "to": 1}, {"set": ["plan"], "to": {"found": ["a lamp for the desk"]}}
+            )
+        story.model([user("a lamp for the desk")], "well")
+        made = story.what_if(1, {"said": "nothing"})
+        assert [(each.number, each.path, each.source) for each in made.stale][0] == (2, "$.plan.found[0]", 1)
+        assert made.stale[1].words == "$.messages[0].content is from step 2 ($.plan.found[0])"
 
 
 @pytest.mark.parametrize("content", WRITINGS)

@@ -45,8 +45,9 @@ with --json, one object:
   stale       the steps whose input depended on the old output, in order, also
               by way of each other: a list of {"step", "path", "from", "part",
               "how"}: path is in its input, from is the step that gave that and
-              part where in its output; how is "result", "reply", "call" (the
-              reply asked for this tool call) or "state"
+              part where in its output, of a state step either in the state; how
+              is "result", "reply", "call" (the reply asked for this tool call)
+              or "state"
   unsettled   steps around those, of which it is not known what they would give
   odd         state steps that do not fit the state before them, number to why
   states      as of its last step: a list of {"scope", "state"}

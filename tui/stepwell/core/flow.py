@@ -14,7 +14,7 @@ from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.restated import Restated, ended_before, scope_of
 from stepwell.core.shown import viewed
 from stepwell.core.sources import How, Place, Said, Source, Sources
-from stepwell.core.state import PATCH, patch_of, path_text, step_effect
+from stepwell.core.state import PATCH, Path, patch_of, path_text, step_effect
 from stepwell.core.steps import STATE_UPDATE, TOOL_CALL
 from stepwell.core.world import MISSING
 from stepwell.core.writings import changed_parts, is_word, tokens
@@ -29,7 +29,7 @@ class Stale:
 
     number: int
     path: str
-    """Where in the input of this one, as in addresses: `$.messages[4].content`."""
+    """Where in the input of this one, of a state in that: `$.messages[4].content`."""
     source: int
     part: str
     """Which part of what the other one gave."""
@@ -226,7 +226,7 @@ class _Trace:
         seen = self._seen[_kind(step)]
         carried = ((leaf, seen.stale[leaf.kind]) for leaf in given if leaf.kind in seen.stale)
         first = next(
-            (replace(old, number=step.number, path=path_text(leaf.path)) for leaf, old in carried), None
+            (replace(old, number=step.number, path=_path_in(step, leaf.path)) for leaf, old in carried), None
         )
         new = list(_new(given, seen.most))
         copies = Counter(leaf.text for leaf in new)
@@ -248,8 +248,10 @@ class _Trace:
     def _found(self, step: RecordedStep, place: Place, sources: Iterator[Source]) -> Stale | None:
         for source in sources:
             if (part := source.in_leaf(place)) is not None:
-                path = path_text(place.leaf.path)
-                return Stale(step.number, path, source.number, path_text(part), source.how)
+                path = _path_in(step, place.leaf.path)
+                is_whole = source.number == self._change.number
+                of = path_text(part) if is_whole else _path_of(source.step, part)
+                return Stale(step.number, path, source.number, of, source.how)
         return None
 
     def _reaches(self, source: Source, step: RecordedStep) -> bool:
@@ -277,6 +279,22 @@ def _is_patch(step: RecordedStep) -> bool:
         step.type == STATE_UPDATE
         and patch_of(viewed(step.payload.input, step.payload.input_exact)) is not None
     )
+
+
+def _path_in(step: RecordedStep, path: Path) -> str:
+    """Of a path in what `_given` has of a step."""
+    is_by_hand = step.type == STATE_UPDATE and not _is_patch(step)
+    return path_text(path[1:]) if is_by_hand else _path_of(step, path)
+
+
+def _path_of(step: RecordedStep, path: Path) -> str:
+    """Of one into the difference to a state, that in the state."""
+    ops = patch_of(viewed(step.payload.input, step.payload.input_exact))
+    if step.type == STATE_UPDATE and ops is not None and path[1:]:
+        where = ops[int(path[1])]["set"]
+        if isinstance(where, list) and all(isinstance(part, str | int) for part in where):
+            return path_text((*where, *path[3:]))
+    return path_text(path)
 
 
 def _given(step: RecordedStep) -> object:

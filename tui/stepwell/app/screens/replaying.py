@@ -17,7 +17,7 @@ from stepwell.app.widgets.board import Board
 from stepwell.app.widgets.prompt import Prompt
 from stepwell.app.worker import Worker
 from stepwell.core import moves
-from stepwell.core.address import Address, Path, short_id
+from stepwell.core.address import Address, Number, Path, short_id
 from stepwell.core.moves import Move
 from stepwell.core.steps import RunHead
 from stepwell.core.timeline import build
@@ -108,11 +108,17 @@ class ReplayingScreen(Screen[str | None]):
             self.show(replace(self.view, message=message, error=""))
 
     def go_to(self, address: Address, *, opening: bool = False) -> None:
-        """To the step of an address of this run; what its path names is told when the world is there."""
+        """To the step of an address of this run; what its path names is told when the world is there.
+
+        A run that opens with a step beyond its last is at that one, as a branch may be that another one left later on.
+        """
         view = self.view
         if view is None:
             return
-        move = moves.go_to(view.timeline, address.step) if address.step else Move(view.timeline)
+        timeline, step = view.timeline, address.step
+        move = moves.go_to(timeline, step) if step else Move(timeline)
+        if opening and timeline.steps and isinstance(step, Number) and step.number > timeline.outline.span[1]:
+            move = moves.go_to_index(timeline, len(timeline.steps) - 1, move.message)
         if opening:  # is no jump that could be undone
             words = move.message or view.message or None
             move = replace(move, timeline=replace(move.timeline, jumps=()))
