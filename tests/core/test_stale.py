@@ -24,7 +24,7 @@ def test_of_a_state_the_path_is_that_in_the_state() -> None:
             )
         story.model([user("a lamp for the desk")], "well")
         made = story.what_if(1, {"said": "nothing"})
-        assert [(each.number, each.path, each.source) for each in made.stale][0] == (2, "$.plan.found[0]", 1)
+        assert (made.stale[0].number, made.stale[0].path, made.stale[0].source) == (2, "$.plan.found[0]", 1)
         assert made.stale[1].words == "$.messages[0].content is from step 2 ($.plan.found[0])"
 
 
