@@ -1,6 +1,7 @@
 """How words become commands, and problems one line and an exit status."""
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -108,8 +109,8 @@ def test_no_table_names_the_remedies(dsn: str, capsys: Capture, words: list[str]
     assert stepwell(dsn, *words) == 2
     err = capsys.readouterr().err
     assert "no table agent_steps" in err
-    assert "stepwell init" in err
-    assert "stepwell demo" in err
+    assert f"stepwell init --dsn {shlex.quote(dsn)}" in err
+    assert "stepwell demo --dsn " in err
 
 
 def test_what_was_typed_comes_back_cleaned(capsys: Capture) -> None:

@@ -118,7 +118,7 @@ def test_what_is_refused_is_one_line_and_writes_nothing(
 def test_what_is_there_is_written_over_on_demand(capsys: Capture) -> None:
     Path("there.json").write_text("mine")
     Path("there.json").chmod(0o640)
-    assert main(["export", "@last", "there.json", "--force"]) == 0
+    assert main(["export", "@last", "--force", "there.json"]) == 0
     assert load_file(Path("there.json")).head.name == "refund"
     assert Path("there.json").stat().st_mode & 0o777 == 0o640
     assert main(["export", "ffffffff", "other.json"]) == 1

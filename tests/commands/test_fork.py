@@ -113,6 +113,7 @@ def test_the_output_comes_from_a_file_or_the_input(
         (("7f3a:2:$.output[0][1]", "1"), 1, "no $.output[0][1]: $.output[0] is an object"),
         (("7f3a:9", "1"), 1, "step 9: the run has 1-4"),
         (("7f3a:2", json.dumps(FOUND)), 2, "that is what step 2 gave: nothing would be otherwise"),
+        (("7f3a:2", "[]", "--name", ""), 2, "--name is empty"),
         (("7f3a:2", "-f", "/nothing/there"), 2, "/nothing/there: No such file"),
     ],
 )

@@ -224,10 +224,14 @@ def with_times(**times: object) -> bytes:
         (b"[]", "not a recording that `stepwell export` wrote"),
         (b'{"stepwell_recording": 9}', "version 9 of recordings, and only 1 is known"),
         (b'{"stepwell_recording": 1', "delimiter: line 1 column 25"),
-        (b'{"stepwell_recording": 1}', "KeyError: 'run': edited by hand?"),
+        (b'{"stepwell_recording": 1}', "there is no 'run' in it: edited by hand?"),
         (
             pack(run_of(tool(1, 1, 1))).replace(b'"number": 1', b'"number": "1"'),
             "number is '1': edited by hand?",
+        ),
+        (
+            pack(run_of(tool(1, 1, 1))).replace(b'"number": 1', b'"number": 9'),
+            "step 9 has no times, or had another number: edited by hand?",
         ),
         (pack(run_of(tool(1, 1, 1))).replace(b'"search"', b"7"), "name is 7: edited by hand?"),
         (pack(run_of(tool(1, 1, 1))).replace(b'"lane": 1', b'"lane": true'), "lane is True: edited by hand?"),

@@ -308,7 +308,7 @@ def test_a_module_that_hangs_is_found_where_it_does(project: Project) -> None:
         ("agent", "an agent reads package.module:callable"),
         ("agent:", "an agent reads package.module:callable"),
         ("./src/agent.py:main", "by its module, not by a file: src.agent:main"),
-        ("/nowhere/agent.py", "by its module, not by a file: agent:main"),
+        ("/nowhere/agent.py", "by its module, not by a file: cd /nowhere, and agent:main"),
         ("agent;x:main", "an agent reads package.module:callable"),
     ],
 )

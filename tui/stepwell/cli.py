@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -127,11 +128,26 @@ exit status
 """
 _VALUED = ("--dsn", "--agent", "--python", "--pure", "--timeout", "--memory")
 """Flags before an address whose value is the next word."""
+_SEVERAL = ("import", "export", "watch", "unwatch")
+"""Commands that take several words, or one more or less."""
 _DATABASE = re.compile(r"(postgres|postgresql)(\+\w+)?://|\w+ *=")
 _ADDRESS = re.compile(r"@(failed|last)\b|[0-9a-fA-F][0-9a-fA-F-]*(:|\$|$)")
 
 
 class _Parser(argparse.ArgumentParser):
+    intermixed = False
+    """Whether flags may stand between the words of a command, of which it need not be said how many there are."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """For such a command the flags are read first, and then the words."""
+        if not self.intermixed:
+            return super().parse_known_args(args, namespace)
+        self.intermixed = False  # it comes back here for either
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self.intermixed = True
+
     def error(self, message: str) -> NoReturn:
         """One cleaned line: what was typed may come from a file name or a script."""
         raise SystemExit(complain(f"{message}; see {self.prog} --help"))
@@ -184,6 +200,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         module.add_arguments(sub)
         sub.add_argument("--dsn", default=argparse.SUPPRESS, metavar="DSN", help=dsn_help)
         sub.set_defaults(command=module)
+        sub.intermixed = name in _SEVERAL
     return parser
 
 
@@ -247,6 +264,7 @@ def _run(argv: Sequence[str] | None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding=language_encoding(os.environ), errors="backslashreplace")
+    args = argparse.Namespace(dsn=None)
     try:
         words = expand(sys.argv[1:] if argv is None else argv)
         args = build_parser(_command_of(words)).parse_args(words)
@@ -262,7 +280,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except StepwellError as problem:
-        return complain(str(problem), problem.exit_status)
+        return complain(_of_database(str(problem), args), problem.exit_status)
     except psycopg.Error as problem:
         return complain(problem.diag.message_primary or str(problem))
     except OSError as problem:
@@ -274,6 +292,14 @@ def _run(argv: Sequence[str] | None) -> int:
     except RecursionError:
         return complain("a value is nested too deeply to be printed")
     return status
+
+
+def _of_database(text: str, args: argparse.Namespace) -> str:
+    """With the database that was named in the commands that it tells of, unless a password is in that."""
+    if not args.dsn:
+        return text
+    named = "…" if re.search("password|://[^/@]*:[^@]*@", args.dsn) else shlex.quote(args.dsn)
+    return re.sub("stepwell (init|demo)", lambda found: f"{found[0]} --dsn {named}", text)
 
 
 def complain(text: str, status: int = WRONG) -> int:

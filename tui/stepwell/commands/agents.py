@@ -6,6 +6,8 @@ from stepwell.errors import UsageError
 
 FLAGS = ("python", "pure", "timeout", "memory")
 """Those that mean nothing without `--agent`."""
+MOST_MEMORY = 1 << 28
+"""In MB: more than an address of 48 bits can name."""
 
 
 def add_agent(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -36,5 +38,7 @@ def refuse_without(args: argparse.Namespace, flags: tuple[str, ...] = FLAGS) -> 
 
 
 def memory_of(args: argparse.Namespace) -> int | None:
-    """`--memory` in bytes."""
+    """`--memory` in bytes. Raises UsageError for what is no size of an address space."""
+    if args.memory is not None and not 0 < args.memory <= MOST_MEMORY:
+        raise UsageError(f"--memory is a number of MB from 1 to {MOST_MEMORY}, not {args.memory}")
     return None if args.memory is None else args.memory << 20

@@ -69,6 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Save the branch and say what is stale. Raises NotFoundError, UsageError and DatabaseError."""
+    if args.name == "":
+        raise UsageError("--name is empty; without it the branch has the name of the run")
     address = address_of(args.address)
     if address.step is None:
         raise UsageError(f"which step? stepwell fork {address.run}:17 OUTPUT")

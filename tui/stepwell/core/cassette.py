@@ -99,6 +99,8 @@ def unpack(data: bytes, name: str) -> RecordedRun:
         return run
     except EncodingError as problem:
         raise InvalidFileError(f"{name}: {problem}") from problem
+    except KeyError as problem:
+        raise InvalidFileError(f"{name}: there is no {problem} in it: edited by hand?") from problem
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as problem:
         raise InvalidFileError(f"{name}: {type(problem).__name__}: {problem}: edited by hand?") from problem
 
@@ -205,6 +207,8 @@ def _read(made: dict[str, Any]) -> RecordedRun:
     steps = []
     for position, row in enumerate(made["steps"], 1):
         number = row["number"]
+        if str(number) not in times:
+            raise EncodingError(f"step {number} has no times, or had another number: edited by hand?")
         when = _checked(times[str(number)], _TIMES)
         order = _order(when.get("order", _in_turn(position)))
         chain = with_bases(rows[number], rows)

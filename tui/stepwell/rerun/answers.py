@@ -60,8 +60,9 @@ def _rebuilt(run_id: UUID, step: RecordedStep, plain: str, exact: str | None, re
         if isinstance(stand_in, Redacted):
             redacted.append(path)
         else:
+            name = step.name or step.type
             raise Refused(
-                f"{where}:{path} {_why(stand_in)}; let the tool return plain data, or give a stand-in"
+                f"{where}:{path} {_why(stand_in)}; let {name} return plain data, or execute it again as a pure tool"
             )
     return value
 

@@ -7,6 +7,7 @@ import importlib
 import keyword
 import os
 import re
+import shlex
 import sys
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
@@ -26,8 +27,13 @@ def check_name(name: str) -> None:
     file, _, callable_ = name.partition(":")
     if file.endswith(".py"):
         path = Path(os.path.relpath(file)).with_suffix("")
-        module = path.name if ".." in path.parts else ".".join(path.parts)
-        raise UsageError(f"an agent is named by its module, not by a file: {module}:{callable_ or 'main'}")
+        is_beneath = ".." not in path.parts and not os.path.isabs(file)
+        there = os.path.dirname(os.path.abspath(file))
+        module = ".".join(path.parts) if is_beneath else path.name
+        first = "" if is_beneath or there == os.getcwd() else f"cd {shlex.quote(there)}, and "
+        raise UsageError(
+            f"an agent is named by its module, not by a file: {first}{module}:{callable_ or 'main'}"
+        )
     if not _NAME.fullmatch(name) or any(map(keyword.iskeyword, re.split("[.:]", name))):
         raise UsageError(f"an agent reads package.module:callable, not {name!a}")
 

@@ -64,8 +64,8 @@ class AgentProcess:
         check_name(agent)
         if not (0 < timeout < 1e6 and math.isfinite(timeout)):
             raise UsageError("a timeout is a number of seconds above 0")
-        if memory is not None and memory <= 0:
-            raise UsageError("memory is a number of bytes above 0")
+        if memory is not None and not 0 < memory < 1 << 63:
+            raise UsageError("memory is a number of bytes above 0, of 63 bits at most")
         self._target, self._run, self._agent, self._pure = target, str(run_id), agent, tuple(pure)
         self._python, self._cwd = _interpreter(python), _folder(cwd)
         self._timeout, self._memory = timeout, memory
