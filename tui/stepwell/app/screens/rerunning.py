@@ -12,7 +12,7 @@ from stepwell.app.messages import Grown, Reran
 from stepwell.app.mover import Mover
 from stepwell.app.panes.bars import run_words
 from stepwell.app.present import clean
-from stepwell.app.rerun import Rerun
+from stepwell.app.rerun import CANCELLED, Rerun
 from stepwell.app.screens.asking import AskingScreen
 from stepwell.app.screens.divergence import DivergenceScreen
 from stepwell.app.screens.replaying import Start
@@ -197,11 +197,10 @@ class RerunningScreen(AskingScreen):
     def _look(self, view: View, agent: Rerun) -> None:
         """Find out whether it parts from the recording beyond the step at the cursor."""
         is_awaited, is_to_end = self._asked is not None, self._run_to is None
-        if not is_awaited and (
-            agent.error or (agent.report is not None and agent.report.refused is not None)
-        ):
+        refused = agent.error or (agent.report.refused if agent.report is not None else None)
+        if refused and CANCELLED not in refused and not is_awaited:
             self.say(clean(agent.words()))
-        elif not is_awaited and is_to_end and agent.report is not None:
+        elif agent.report is not None and is_to_end and not refused and not is_awaited:
             self.say("the agent does what was recorded, as far as it goes")
         elif self._agents is not None and self.runner is not None:
             if not (is_awaited and is_to_end):
