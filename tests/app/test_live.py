@@ -1,11 +1,13 @@
 """From the debugger an agent goes on for real where the recording has no answer, once it is said what that calls."""
 
+import shutil
 from pathlib import Path
 
 import psycopg
 
 from stepwell.app.geometry import Pane
 from stepwell.app.rerun import Agent
+from stepwell.app.runner import Runner
 from stepwell.app.screens.live import LiveScreen
 from tests.app import desk
 from tests.app.desk import DESK, NAME
@@ -143,6 +145,12 @@ def test_where_there_is_nothing_to_go_on_with_that_is_said(desk_dsn: str, desk_f
         assert "importing desk raised SyntaxError" in debugger.text
         await debugger.press("<ctrl+c>")
         assert debugger.is_open
+        shutil.rmtree(desk_folder)
+        await asked(debugger)
+        assert "the current folder is gone" in debugger.text
+        await debugger.press("q")
+        assert debugger.is_open
+        Runner(debugger.app.target, DESK, AGENT).close()  # so that runs open all the same
 
     debug(desk_dsn, DESK, act, agent=AGENT)
 

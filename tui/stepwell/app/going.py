@@ -7,37 +7,34 @@ from stepwell.app.rerun import Agent
 from stepwell.app.runner import edits_of, process_of
 from stepwell.core.rerun import Leave
 from stepwell.core.whatif import WhatIf
-from stepwell.rerun.child.process import LIVE_SECONDS, TIMEOUT
+from stepwell.rerun.child.process import LIVE_SECONDS, TIMEOUT, AgentProcess
 from stepwell.store.connect import Target
 
 
 class Going:
-    """Used by one worker thread only, except `cancel`. Each process ends with what it was for.
-
-    Raises UsageError for what can be no agent.
-    """
+    """Used by one worker thread only, except `cancel`. Each process ends with what it was for."""
 
     def __init__(self, target: Target, run_id: UUID, agent: Agent, what_if: WhatIf | None = None) -> None:
-        self._looking = process_of(target, run_id, agent, TIMEOUT)
-        self._live = process_of(target, run_id, agent, LIVE_SECONDS)
-        self._what_if = what_if
+        self._target, self._run_id, self._agent, self._what_if = target, run_id, agent, what_if
+        self._process: AgentProcess | None = None
 
     def look(self) -> Reran:
         """Where it would. Raises StepwellError."""
-        with self._looking as process:
-            return Reran(None, process.replay(None, edits_of(self._what_if)), process.milliseconds)
+        return self._run(TIMEOUT)
 
     def go(self, leave: Leave) -> Reran:
         """Go on there, and nowhere else; asked with where. Raises StepwellError."""
-        with self._live as process:
-            report = process.replay(None, edits_of(self._what_if), live=leave.step)
+        return self._run(LIVE_SECONDS, leave)
+
+    def _run(self, seconds: float, leave: Leave | None = None) -> Reran:
+        with process_of(self._target, self._run_id, self._agent, seconds) as process:
+            self._process = process
+            live = None if leave is None else leave.step
+            report = process.replay(None, edits_of(self._what_if), live=live)
             return Reran(leave, report, process.milliseconds)
 
     def cancel(self) -> None:
         """End what is under way."""
-        self._looking.cancel()
-        self._live.cancel()
-
-    def close(self) -> None:
-        self._looking.close()
-        self._live.close()
+        process = self._process
+        if process is not None:
+            process.cancel()

@@ -122,7 +122,10 @@ def place_words(place: Place) -> str:
 
 def shortened(text: str) -> str:
     """The text without the current folder in front of its files."""
-    return text.replace(os.path.join(os.getcwd(), ""), "")
+    try:
+        return text.replace(os.path.join(os.getcwd(), ""), "")
+    except FileNotFoundError:  # it is gone meanwhile
+        return text
 
 
 def _short(refused: str) -> str:

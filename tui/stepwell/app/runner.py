@@ -15,28 +15,31 @@ from stepwell.store.connect import Target
 
 
 class Runner:
-    """Used by one worker thread only, except `cancel` and `renew`. Raises UsageError for what can be no agent."""
+    """Used by one worker thread only, except `cancel` and `renew`."""
 
     def __init__(self, target: Target, run_id: UUID | str, agent: Agent) -> None:
         self._target, self._run_id, self._agent = target, run_id, agent
-        self._process = self._made()
+        self._process: AgentProcess | None = None
         self._outdated = threading.Event()
 
     def _made(self) -> AgentProcess:
-        return process_of(self._target, self._run_id, self._agent)
+        if self._process is None:
+            self._process = process_of(self._target, self._run_id, self._agent)
+        return self._process
 
     def start(self) -> None:
         """Have the agent's module imported meanwhile. Raises UsageError, DatabaseError."""
-        self._process.start()
+        self._made().start()
 
     def replay(self, asked: object, to: int | None, what_if: WhatIf | None = None) -> Reran:
         """Run the agent to step `to`. `asked` comes back with the answer. Raises StepwellError."""
         if self._outdated.is_set():
             self._outdated.clear()
-            self._process.close()
-            self._process = self._made()
-        report = self._process.replay(to, edits_of(what_if))
-        return Reran(asked, report, self._process.milliseconds)
+            self.close()
+            self._process = None
+        process = self._made()
+        report = process.replay(to, edits_of(what_if))
+        return Reran(asked, report, process.milliseconds)
 
     def renew(self) -> None:
         """The run has become another: have it read again for the next replay."""
@@ -44,10 +47,13 @@ class Runner:
 
     def cancel(self) -> None:
         """End the replay that is under way."""
-        self._process.cancel()
+        process = self._process
+        if process is not None:
+            process.cancel()
 
     def close(self) -> None:
-        self._process.close()
+        if self._process is not None:
+            self._process.close()
 
 
 def told(message: Message) -> Message:

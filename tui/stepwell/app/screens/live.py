@@ -46,7 +46,7 @@ class LiveScreen(Screen[OpenAddress | None]):
         self._going = going
         self._clock = clock
         self._since = 0.0
-        self.worker = Worker(self.post_message, going.close)
+        self.worker = Worker(self.post_message, lambda: None)
 
     def compose(self) -> ComposeResult:
         yield Lines(id="live-title")
