@@ -40,12 +40,16 @@ def leaves() -> list[Leave]:
 
 
 @pytest.fixture
-def go_on(schema_dsn: str, leaves: list[Leave]) -> GoOn:
+def live(schema_dsn: str, leaves: list[Leave]) -> Live:
     def allow(leave: Leave) -> bool:
         leaves.append(leave)
         return True
 
-    live = Live(resolve(schema_dsn), allow)
+    return Live(resolve(schema_dsn), allow)
+
+
+@pytest.fixture
+def go_on(live: Live) -> GoOn:
     return lambda recorded, agent: play(recorded, agent, terms=Terms(Instead({"pure"}), live=live))
 
 
@@ -171,8 +175,9 @@ def test_a_block_that_is_open_ends_in_the_branch(record: Record, go_on: GoOn, sc
     assert outer.payload.output == inner.payload.output != recorded.steps[0].payload.output
 
 
+@pytest.mark.parametrize("kept", [True, False])
 def test_the_tables_of_then_are_let_go_and_a_connection_is_the_agents_own(
-    record: Record, schema_dsn: str
+    record: Record, schema_dsn: str, kept: bool, leaves: list[Leave], live: Live
 ) -> None:
     given: list[object] = []
 
@@ -186,10 +191,11 @@ def test_the_tables_of_then_are_let_go_and_a_connection_is_the_agents_own(
     def agent(run: Run) -> None:
         run_of[:] = [run]
         if later:
-            run.connection.execute("SELECT 1")
+            own = run.connection
+            own.execute("SELECT 1")
         run.tool(transactions, query)
         if later:
-            run.connection.execute("SELECT 1")
+            (own if kept else run.connection).execute("SELECT 1")
 
     open_ones = (
         "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_xmin IS NOT NULL"
@@ -199,11 +205,27 @@ def test_the_tables_of_then_are_let_go_and_a_connection_is_the_agents_own(
     later, query = False, "SELECT 1 WHERE false"
     recorded = record(agent)
     later, query = True, open_ones
-    target = resolve(schema_dsn)
-    report = play(recorded, agent, terms=Terms(live=Live(target, lambda _: True), database=Database(target)))
-    assert "run.named(connection=…)" in str(report.stopped)
+    target, database = resolve(schema_dsn), Database(resolve(schema_dsn))
+    report = play(recorded, agent, terms=Terms(live=live, database=database))
+    assert "UsageError: run.connection ended where the agent went on for real" in str(report.stopped)
+    assert leaves == [play(recorded, agent, terms=Terms(database=database)).leave]
+    assert leaves[0].connection
     (step,) = load(target, str(report.branch)).steps
     assert (step.payload.output, given) == ("[]", [True, True])
+
+
+def test_a_run_with_a_connection_warns_of_its_end_before_the_agent_has_asked_for_it(
+    record: Record, go_on: GoOn, leaves: list[Leave], schema_dsn: str
+) -> None:
+    def agent(run: Run) -> None:
+        with psycopg.connect(schema_dsn) as own:
+            run.named(connection=own).tool(search, query)
+
+    query = "a"
+    recorded = record(agent)
+    query = "b"
+    go_on(recorded, agent)
+    assert leaves[0].connection
 
 
 def test_a_pure_tool_that_goes_on_for_real_inside_need_not_give_the_same(record: Record, go_on: GoOn) -> None:

@@ -15,9 +15,8 @@ from stepwell.core.recorded import RecordedRun
 from stepwell.core.testing import agent_at, name_of_test, source
 from stepwell.errors import UsageError
 from stepwell.replay.cassettes import ENDING, PACKED, redacted, save
-from stepwell.replay.recorded import load, saw_tables
+from stepwell.replay.recorded import load
 from stepwell.rerun.child.finding import check_name, is_there
-from stepwell.store.connect import Target
 
 LARGE = 4_000_000
 """Bytes from which on a recording beside a test is compressed."""
@@ -89,7 +88,7 @@ def _write_recording(args: argparse.Namespace, prefix: str) -> int:
     else:
         save(path, data)
     _say(args, recorded, args.file, None, len(data))
-    _say_what_is_missing(target, recorded)
+    _say_what_is_missing(recorded)
     return 0
 
 
@@ -115,7 +114,7 @@ def _write_test(args: argparse.Namespace, prefix: str) -> int:
     near = is_there(agent.module, [os.getcwd()])
     save(test, source(recorded.head, agent, name, recording.name, hidden, hint=near).encode())
     _say(args, recorded, str(recording), str(test), len(data))
-    _say_what_is_missing(target, recorded)
+    _say_what_is_missing(recorded)
     if not fnmatch(test.name, "test_*.py") and not fnmatch(test.name, "*_test.py"):
         note(f"pytest looks for test_*.py by itself, and for others where they are named: pytest {test}")
     if not near and not is_there(agent.module):
@@ -137,8 +136,8 @@ def _see_that_it_may_be_written(path: Path, *, force: bool) -> None:
         raise UsageError(f"{path} is there already; --force writes over it")
 
 
-def _say_what_is_missing(target: Target, run: RecordedRun) -> None:
-    if saw_tables(target, run):
+def _say_what_is_missing(run: RecordedRun) -> None:
+    if run.connected:
         note(NO_TABLES)
 
 

@@ -63,6 +63,8 @@ class RecordedRun:
     drawn: tuple[str, ...] = ()
     """What `uuid` drew after the last step."""
     seed: int | None = None
+    connected: bool = False
+    """Whether a step was recorded with what a connection of the agent's own saw."""
 
     @property
     def complete(self) -> bool:

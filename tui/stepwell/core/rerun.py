@@ -27,11 +27,12 @@ class Leave:
     """Where an agent would go on for real, for want of an answer in the recording.
 
     `step` is the number that its first step of then gets; `then` what the recorded run called from there on, each name
-    with how often.
+    with how often. `connection` is whether it has used `run.connection`, which ends there.
     """
 
     step: int
     then: tuple[tuple[str, int], ...] = ()
+    connection: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def report_from_json(made: Mapping[str, Any]) -> Report:
     return replace(
         report,
         place=None if place is None else Place(**place),
-        leave=None if leave is None else Leave(leave["step"], tuple(map(tuple, leave["then"]))),
+        leave=None if leave is None else Leave(**{**leave, "then": tuple(map(tuple, leave["then"]))}),
         divergence=None if found is None else _divergence(found),
     )
 

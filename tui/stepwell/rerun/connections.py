@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 RV = TypeVar("RV")
 FORBIDDEN = "Explicit {}() forbidden within a Transaction context."
-"""As psycopg says it."""
+CLOSED = "the connection is closed"
+"""Both as psycopg says them."""
 
 
 class Keeper(Protocol):
@@ -34,6 +35,10 @@ class Keeper(Protocol):
 
     def admit(self, text: str) -> str:
         """What is sent for a text of the agent's. Raises psycopg.Error where it is not sent."""
+        ...
+
+    def check(self) -> None:
+        """Raises UsageError where the agent goes on for real, and these lead nowhere any more."""
         ...
 
     begun: bool
@@ -62,6 +67,7 @@ class _Cursor:
 def _admitted(cursor: Any, query: Any) -> Any:
     """The query, or what is sent for it. Those of other kinds than these go as they are."""
     connection = cursor.connection
+    connection.check_open()
     if isinstance(query, sql.Composable):
         text = query.as_string(connection)
     elif isinstance(query, bytes):
@@ -93,7 +99,29 @@ class _Factories:
         super().__setattr__(name, value)
 
 
-def _check(connection: BaseConnection[Any], name: str) -> None:
+class _Closing:
+    """Before a connection's own methods: what the agent has closed leads nowhere, though the replay goes on."""
+
+    keeper: Keeper
+    _closed: bool
+
+    @property
+    def closed(self) -> bool:
+        return self._closed or bool(super().closed)  # type: ignore[misc]  # of the class beside
+
+    def check_open(self) -> None:
+        """Raises as psycopg does for one that the agent has closed, and as `Keeper.check`."""
+        if self._closed:
+            raise psycopg.OperationalError(CLOSED)
+        self.keeper.check()
+
+    def _check_connection_ok(self) -> None:
+        self.check_open()
+        super()._check_connection_ok()  # type: ignore[misc]  # of the class beside
+
+
+def _check(connection: ReplayConnection | AsyncReplayConnection, name: str) -> None:
+    connection.check_open()
     if connection._num_transactions:
         raise psycopg.ProgrammingError(FORBIDDEN.format(name))
 
@@ -102,16 +130,18 @@ def _is_apart(connection: BaseConnection[Any]) -> bool:
     return connection.autocommit and not connection._num_transactions
 
 
-class ReplayConnection(_Factories, psycopg.Connection[Any]):
-    """For code that waits. What begins, ends and sets transactions means savepoints here; `close` closes nothing."""
+class ReplayConnection(_Factories, _Closing, psycopg.Connection[Any]):
+    """For code that waits. What begins, ends and sets transactions means savepoints; `close` ends but this object."""
 
     __module__, __qualname__ = psycopg.Connection.__module__, psycopg.Connection.__qualname__
 
     def __init__(self, pgconn: PGconn, keeper: Keeper) -> None:
         super().__init__(pgconn)
         self.keeper = keeper
+        self.prepare_threshold = None  # others prepare in the same session, by the same names
 
     def wait(self, gen: PQGen[RV], *args: Any, **kwargs: Any) -> RV:
+        self.check_open()
         self.keeper.before(apart=_is_apart(self))
         try:
             return super().wait(gen, *args, **kwargs)
@@ -143,9 +173,12 @@ class ReplayConnection(_Factories, psycopg.Connection[Any]):
                 self.keeper.commit()
 
     def close(self) -> None:
-        """The replay goes on."""
+        if not self.closed:
+            self._closed = True
+            self.keeper.rollback()
 
     def set_autocommit(self, value: bool) -> None:
+        self.check_open()
         self._autocommit = bool(value)
 
     def set_isolation_level(self, value: psycopg.IsolationLevel | None) -> None:
@@ -158,7 +191,7 @@ class ReplayConnection(_Factories, psycopg.Connection[Any]):
         self._deferrable = value
 
 
-class AsyncReplayConnection(_Factories, psycopg.AsyncConnection[Any]):
+class AsyncReplayConnection(_Factories, _Closing, psycopg.AsyncConnection[Any]):
     """For code that awaits. It waits for the database all the same, so that the order is always the same."""
 
     __module__, __qualname__ = psycopg.AsyncConnection.__module__, psycopg.AsyncConnection.__qualname__
@@ -166,8 +199,10 @@ class AsyncReplayConnection(_Factories, psycopg.AsyncConnection[Any]):
     def __init__(self, pgconn: PGconn, keeper: Keeper) -> None:
         super().__init__(pgconn)
         self.keeper = keeper
+        self.prepare_threshold = None  # others prepare in the same session, by the same names
 
     async def wait(self, gen: PQGen[RV], *args: Any, **kwargs: Any) -> RV:  # noqa: ARG002 psycopg gives more
+        self.check_open()
         self.keeper.before(apart=_is_apart(self))
         try:
             return waiting.wait(gen, self.pgconn.socket)
@@ -199,9 +234,12 @@ class AsyncReplayConnection(_Factories, psycopg.AsyncConnection[Any]):
                 self.keeper.commit()
 
     async def close(self) -> None:
-        """The replay goes on."""
+        if not self.closed:
+            self._closed = True
+            self.keeper.rollback()
 
     async def set_autocommit(self, value: bool) -> None:
+        self.check_open()
         self._autocommit = bool(value)
 
     async def set_isolation_level(self, value: psycopg.IsolationLevel | None) -> None:

@@ -15,11 +15,12 @@ from psycopg.pq import TransactionStatus
 from stepwell.core.omitted import Stand
 from stepwell.core.past import Certainty
 from stepwell.core.recorded import RecordedStep
-from stepwell.errors import DatabaseError
+from stepwell.errors import DatabaseError, UsageError
 from stepwell.rerun.admitting import Way, begins_block
 from stepwell.rerun.asof import Pasts
 from stepwell.rerun.connections import AsyncReplayConnection, ReplayConnection, is_awaited
 from stepwell.rerun.dialogue import Dialogue
+from stepwell.rerun.leaving import LEFT_BEHIND
 from stepwell.rerun.moments import Moments
 from stepwell.rerun.omitting import Omissions
 from stepwell.rerun.refusing import Refusals
@@ -68,8 +69,8 @@ class Visit:
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._held: Held | None = None
-        self._sync: ReplayConnection | None = None
-        self._async: AsyncReplayConnection | None = None
+        self._handed: dict[bool, tuple[object, ReplayConnection | AsyncReplayConnection]] = {}
+        """What the agent was given for what, by whether it is to be awaited."""
         self._pasts: Pasts | None = None
         self._refusals = Refusals(dialogue, writing=database.writing)
         self._omissions = Omissions(dialogue, stand_ins)
@@ -100,12 +101,21 @@ class Visit:
         Raises Stop where there is none to be had.
         """
         with self._lock:
-            held = self._open()
-            if is_awaited(given):
-                self._async = self._async or AsyncReplayConnection(held.raw.pgconn, self)
-                return self._async
-            self._sync = self._sync or ReplayConnection(held.raw.pgconn, self)
-            return self._sync
+            held, awaited = self._open(), is_awaited(given)
+            before, found = self._handed.get(awaited, (None, None))
+            if found is None or (found.closed and not (before is given and self._dialogue.run.connected)):
+                kind = AsyncReplayConnection if awaited else ReplayConnection
+                self._handed[awaited] = given, (found := kind(held.raw.pgconn, self))
+            return found
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the agent has asked for a connection."""
+        return bool(self._handed)
+
+    def check(self) -> None:
+        if self._closed and self._dialogue.live:
+            raise UsageError(LEFT_BEHIND)
 
     def _open(self) -> Held:
         if self._dialogue.stop is not None:
@@ -254,12 +264,13 @@ class Visit:
     def _break_off(self, held: Held) -> None:
         """What a thread waits on is not to be freed, or it reads from whatever is opened next."""
         hang_up(held.raw)
-        if self._sync is not None and self._sync.lock.acquire(timeout=PATIENCE):
+        _, found = self._handed.get(False, (None, None))
+        if isinstance(found, ReplayConnection) and found.lock.acquire(timeout=PATIENCE):
             held.close()
-            self._sync.lock.release()
+            found.lock.release()
 
     def _is_in_use(self) -> bool:
-        return any(each is not None and each.lock.locked() for each in (self._sync, self._async))
+        return any(each.lock.locked() for _, each in self._handed.values())
 
     def _look_back(self, held: Held) -> None:
         if held.status == TransactionStatus.INERROR:

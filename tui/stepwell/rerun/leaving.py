@@ -13,6 +13,11 @@ from stepwell.core.steps import STATE_UPDATE
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.store.target import Target
 
+LEFT_BEHIND = (
+    "run.connection ended where the agent went on for real; one that it opens itself and gives to"
+    " run.named(connection=…) stays"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Live:
@@ -30,8 +35,8 @@ def tail_of(dialogue: Dialogue, edited: RecordedStep | None = None) -> Tail:
     return going_on(dialogue.run, answered, edited)
 
 
-def leave_of(dialogue: Dialogue, tail: Tail) -> Leave:
-    """What is to be said before it is begun."""
+def leave_of(dialogue: Dialogue, tail: Tail, *, connected: bool = False) -> Leave:
+    """What is to be said before it is begun. `connected` is whether the agent has used `run.connection`."""
     steps = (step for step in dialogue.run.steps if step.number not in dialogue.asked)
     counts = Counter(step.name or step.type for step in steps if step.type != STATE_UPDATE)
-    return Leave(tail.steps + 1, tuple(counts.most_common()))
+    return Leave(tail.steps + 1, tuple(counts.most_common()), connected or dialogue.run.connected)

@@ -20,7 +20,7 @@ from stepwell.recorder.step import Step
 from stepwell.recorder.trail import Trail
 from stepwell.rerun.clock import microseconds
 from stepwell.rerun.dialogue import Dialogue
-from stepwell.rerun.leaving import Live, leave_of, tail_of
+from stepwell.rerun.leaving import LEFT_BEHIND, Live, leave_of, tail_of
 from stepwell.rerun.playback import Playback
 from stepwell.rerun.stops import Stop, WentLive
 from stepwell.rerun.streams import AsyncStream
@@ -100,10 +100,7 @@ class LiveBook:
 
     def connection(self, given: object) -> Any:
         if self._trail is not None and given is None:
-            raise UsageError(
-                "the agent goes on for real, and nothing has given it a connection for that;"
-                " run.named(connection=…) does"
-            )
+            raise UsageError(LEFT_BEHIND)
         return self._book.connection(given)
 
     def result(self, value: object) -> None:
@@ -139,7 +136,7 @@ class LiveBook:
         """Begin the branch, if that is allowed. Raises DatabaseError, RecordingError."""
         dialogue = self._playback.dialogue
         tail = tail_of(dialogue, self._live.edited)
-        if not self._live.allow(leave_of(dialogue, tail)):
+        if not self._live.allow(leave_of(dialogue, tail, connected=self._playback.connected)):
             return False
         target = self._live.target
         with closing(connect(target)) as connection:

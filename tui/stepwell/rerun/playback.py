@@ -100,6 +100,11 @@ class Playback:
             return self._visit.connection(given)
         return given if self._connection is None else self._connection()
 
+    @property
+    def connected(self) -> bool:
+        """Whether the agent has asked for that."""
+        return self._visit is not None and self._visit.is_used
+
     def result(self, value: object) -> None:
         self.given = value
 

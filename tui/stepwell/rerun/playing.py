@@ -153,7 +153,8 @@ class _Play:
     def _would_leave(self) -> Leave | None:
         if not self._dialogue.unanswered:
             return None
-        return leave_of(self._dialogue, tail_of(self._dialogue))
+        connected = self._playback.connected
+        return leave_of(self._dialogue, tail_of(self._dialogue), connected=connected)
 
     def _call(self, agent: Agent) -> tuple[object, BaseException | None]:
         with ExitStack() as stack:

@@ -10,6 +10,7 @@ from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.steps import RunHead, Stored
 from stepwell.core.whole import payload, with_bases
 from stepwell.store.branches import BranchId, resolved
+from stepwell.store.instants import number_of
 from stepwell.store.reading import has_runs_table, rows, step_rows
 
 
@@ -19,13 +20,14 @@ def read_recorded(connection: psycopg.Connection, head: RunHead) -> RecordedRun:
     found = step_rows(connection, "read_recorded_steps", head.run_id)
     stored = {row["step_number"]: _stored(row) for row in found}
     steps = tuple(_step(row, stored) for row in found)
+    connected = any(number_of(row["backend"]) is not None for row in found)
     if not has_runs_table(connection):
-        return RecordedRun(head, steps)
+        return RecordedRun(head, steps, connected=connected)
     first = head.run_id.ancestors[-1].run_id if isinstance(head.run_id, BranchId) else head.run_id
     for row in rows(connection, "read_recorded_run", run_id=head.run_id, first=first):
         drawn, head = row.pop("drawn"), replace(head, started=row.pop("started_at"))
-        return RecordedRun(head, steps, **row, drawn=drawn_in(drawn))
-    return RecordedRun(head, steps)
+        return RecordedRun(head, steps, **row, drawn=drawn_in(drawn), connected=connected)
+    return RecordedRun(head, steps, connected=connected)
 
 
 def _stored(row: dict[str, Any]) -> Stored:

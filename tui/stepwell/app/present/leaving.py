@@ -15,6 +15,11 @@ def warning(leave: Leave) -> Iterator[str]:
     yield f"from step {leave.step} on the agent will call models and tools for real, and reach what they reach;"
     yield "each call is recorded, in a branch of this run; nothing is redacted there"
     yield "Ctrl-C ends it at any time; what it has done by then stays in the branch"
+    if leave.connection:
+        yield (
+            "run.connection ends there, and raises if it is used; the agent may open its own,"
+            " and give it to run.named(connection=…)"
+        )
     if leave.then:
         calls = ", ".join(clean(f"{name} x{count}") for name, count in leave.then[:SEVERAL])
         more = f", and {len(leave.then) - SEVERAL} more" if len(leave.then) > SEVERAL else ""
