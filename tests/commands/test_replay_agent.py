@@ -97,7 +97,7 @@ def test_one_that_dies_is_status_2_and_says_of_what(project: Project, capsys: Ca
     project.act("os._exit(7)")
     assert replay(project, "agent:main") == 2
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "ended by os._exit(7) (last step: 4)"
+    assert lines[1] == "ended by os._exit(7) at act.py:1 in <module> (last step: 4)"
     assert lines[2].startswith("4 of 6 steps until then, in ")
 
 

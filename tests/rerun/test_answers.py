@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import inspect
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -257,3 +258,4 @@ def test_of_an_error_that_held_what_was_left_out_the_type_counts(schema_dsn: str
     found = play(recorded, agent, terms=terms).divergence
     assert found is not None
     assert (found.kind, found.step) == (Kind.OUTCOME, 2)
+    assert f"test_answers.py:{inspect.getsourcelines(agent)[1] + 3} in " in (found.where or "")

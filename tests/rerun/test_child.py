@@ -88,7 +88,7 @@ def test_it_goes_to_any_step_and_back(kept: AgentProcess) -> None:
 @pytest.mark.parametrize(
     ("act", "says"),
     [
-        ("os._exit(3)", "ended by os._exit(3) (last step: 4)"),
+        ("os._exit(3)", "ended by os._exit(3) at act.py:1 in <module> (last step: 4)"),
         ("ctypes.string_at(0)", "died of SIGSEGV at act.py:1 in <module> (last step: 4)"),
         ("os.abort()", "died of SIGABRT at act.py:1 in <module> (last step: 4)"),
         ("os.kill(os.getpid(), signal.SIGTERM)", "died of SIGTERM (last step: 4)"),
@@ -281,7 +281,7 @@ def test_a_module_that_is_not_there_is_said_with_where_it_was_looked_for(project
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("import os; os._exit(4)", "importing the agent ended by os._exit(4)"),
+        ("import os; os._exit(4)", "importing the agent ended by os._exit(4) at bad.py:1 in <module>"),
         ("import ctypes; ctypes.string_at(0)", "importing the agent died of SIGSEGV at bad.py:1 in <module>"),
     ],
 )

@@ -173,7 +173,11 @@ def compare(playback: Playback, step: RecordedStep, result: object, error: BaseE
     else:
         difference = changed(payload.output, payload.output_exact, result, by_value=by_hand(step))
     if difference is not None:
-        found = hinted(Divergence(Kind.OUTCOME, step.number, *difference), playback.dialogue.run)
+        place = playback.dialogue.places.get(step.number)
+        found = Divergence(
+            Kind.OUTCOME, step.number, *difference, where=None if place is None else str(place)
+        )
+        found = hinted(found, playback.dialogue.run)
         raise playback.dialogue.end(Diverged(found))
 
 

@@ -22,6 +22,7 @@ from stepwell.recorder.functions import takes
 from stepwell.recorder.replayed import Replayed, replayed
 from stepwell.recorder.run import Options, Run
 from stepwell.rerun import guards, loop, push
+from stepwell.rerun.awaiting import waits_at
 from stepwell.rerun.chance import Chance
 from stepwell.rerun.clock import Clock, microseconds
 from stepwell.rerun.database import Database, Visit
@@ -193,7 +194,7 @@ class _Play:
         # A loop in the background waits for what the agent asks of it.
         if threading.get_ident() != self._thread:
             return
-        words = "the agent waits for what never comes"
+        words = f"the agent waits for what never comes{waits_at()}"
         stop: Stop = Refused(words) if self._dialogue.run.complete else Reached(words)
         raise self._dialogue.end(stop)
 

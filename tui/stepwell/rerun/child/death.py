@@ -38,7 +38,7 @@ class Death:
             return f"{doing}ended, nobody knows how"
         code = os.waitstatus_to_exitcode(self.status)
         if code >= 0:
-            return f"{doing}ended by os._exit({code})"
+            return f"{doing}ended by os._exit({code}){at}"
         name = signal_name(-code)
         if name == "SIGKILL":
             return f"{doing}was killed by SIGKILL{_LIKELY}"

@@ -20,6 +20,7 @@ from stepwell.core.restated import with_payload
 from stepwell.errors import EncodingError, StepwellError, UsageError
 from stepwell.recorder.replayed import replayed
 from stepwell.rerun import guards
+from stepwell.rerun.child.exits import leave, trace_exits
 from stepwell.rerun.child.finding import find_agent
 from stepwell.rerun.child.line import Line, Message
 from stepwell.rerun.child.playing import flush, play_and_end, refuse_too_little
@@ -60,7 +61,7 @@ def serve(line: Line, agency: Agency) -> NoReturn:
     except BaseException as problem:  # the last place that could say so
         line.send({"is": "cannot", "why": f"{type(problem).__name__}: {problem}", "status": 2})
     flush()
-    os._exit(0)
+    leave(0)
 
 
 def _prepare(setup: Setup) -> None:
@@ -70,6 +71,7 @@ def _prepare(setup: Setup) -> None:
     importlib.invalidate_caches()
     sys.argv = [setup.agent.partition(":")[0]]
     faulthandler.enable(setup.trace)
+    trace_exits(setup.trace)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # both are ordinary files here
 
@@ -167,7 +169,7 @@ def _take_turn(
     go = line.receive()
     line.close()
     if go is None:
-        os._exit(0)
+        leave(0)
     recorded = _edited(agency.recorded, asked["edits"])
     terms = Terms(
         instead=Instead(agency.setup.pure),
@@ -182,7 +184,7 @@ def _take_turn(
 def _go_away() -> None:
     """What the first call of an agent has done to its modules is gone with the process."""
     flush()
-    os._exit(AGAIN)
+    leave(AGAIN)
 
 
 def _mark() -> None:

@@ -18,6 +18,7 @@ from stepwell.core.rerun import Place, Report, report_to_json
 from stepwell.core.shown import shown
 from stepwell.core.world import MISSING
 from stepwell.errors import EncodingError, UsageError
+from stepwell.rerun.child.exits import leave, trace_exits
 from stepwell.rerun.child.setup import WROTE, Setup
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playing import Agent, Terms, play
@@ -47,7 +48,7 @@ def play_and_end(
     faulthandler.cancel_dump_traceback_later()
     flush()
     _say(setup, report)
-    os._exit(WROTE if terms.database is not None and terms.database.writing else 0)
+    leave(WROTE if terms.database is not None and terms.database.writing else 0)
 
 
 def flush() -> None:
@@ -97,6 +98,7 @@ def _limit(setup: Setup) -> None:
         limit = setup.memory if most == resource.RLIM_INFINITY else min(setup.memory, most)
         resource.setrlimit(resource.RLIMIT_AS, (limit, most))
     faulthandler.dump_traceback_later(setup.timeout, exit=True, file=setup.trace)
+    trace_exits(setup.trace)
 
 
 def _shown(result: object) -> object:
