@@ -252,6 +252,7 @@ def with_times(**times: object) -> bytes:
         (pack(run_of()).replace(b'"name": ', b'"loop": {"$lines": [1]}, "name": '), "expected str instance"),
         (gzip.compress(pack(run_of()))[:-9], "its compression is damaged"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_file_that_cannot_be_read_says_so_in_one_line(data: bytes, why: str) -> None:
     with pytest.raises(InvalidFileError) as caught:

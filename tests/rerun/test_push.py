@@ -101,7 +101,11 @@ def make(run: Run) -> Fed:
     return Fed()
 
 
-@pytest.mark.parametrize("agent", [Fed, Fed(), make, lambda: Fed(), Asynchronous], ids=str)
+@pytest.mark.parametrize(
+    "agent",
+    [Fed, Fed(), make, lambda: Fed(), Asynchronous],
+    ids=["class", "object", "function", "lambda", "asynchronous"],
+)
 def test_an_object_that_is_fed_is_replayed_like_any_agent(agent: Any, record: Record) -> None:
     recorded = record(live)
     report = play(recorded, agent)
@@ -199,7 +203,11 @@ def test_inputs_that_are_no_arguments_are_asked_for_as_blocks_are(record: Record
     assert play(record(blocks), Looks).divergence is None
 
 
-@pytest.mark.parametrize("said", ["search", ("tool_call", "search"), (1, "search", {}), object()], ids=repr)
+@pytest.mark.parametrize(
+    "said",
+    ["search", ("tool_call", "search"), (1, "search", {}), object()],
+    ids=["text", "short", "number", "object"],
+)
 def test_what_is_no_question_is_said_to_be_none(said: Any, record: Record) -> None:
     class Mumbles(Fed):
         def step(self) -> Any:
