@@ -60,6 +60,17 @@ async def asked(debugger: Debugging) -> LiveScreen:
     return screen
 
 
+async def edit(debugger: Debugging) -> None:
+    """Have the step at the cursor give nothing."""
+    await debugger.send("e")
+    await debugger.until(lambda: debugger.view.editing)
+    editor = debugger.screen.board.editor
+    editor.replace("[]", (0, 0), editor.document.end)
+    await debugger.press("<escape>")
+    await debugger.until(lambda: debugger.view.what_if is not None)
+    await debugger.settle()
+
+
 def said(debugger: Debugging) -> str:
     """What the screen says, without its lines."""
     return " ".join(debugger.text.split())
@@ -76,13 +87,7 @@ def test_after_a_yes_it_goes_on_and_opens_the_branch_which_has_what_was_edited(
     at_work(desk_folder)
 
     async def act(debugger: Debugging) -> None:
-        await debugger.send("e")
-        await debugger.until(lambda: debugger.view.editing)
-        editor = debugger.screen.board.editor
-        editor.replace("[]", (0, 0), editor.document.end)
-        await debugger.press("<escape>")
-        await debugger.until(lambda: debugger.view.what_if is not None)
-        await debugger.settle()
+        await edit(debugger)
         assert "AGENT asks anew at 6" in title(debugger)
         assert ":live go on" in debugger.rows("keys")[0]
         await asked(debugger)
@@ -108,6 +113,10 @@ def test_it_says_what_will_be_called_and_only_a_yes_begins_and_only_ctrl_c_ends_
     at_work(desk_folder, LIMITED, search="import threading; threading.Event().wait()\n")
 
     async def act(debugger: Debugging) -> None:
+        await edit(debugger)
+        await asked(debugger)
+        assert "the agent asks anew at 5, before step 7, which is edited: u undoes that" in said(debugger)
+        await debugger.press("yqu")
         screen = await asked(debugger)
         assert debugger.text.startswith("GO ON FOR REAL from step 5?  refund-desk de5c")
         assert "step 5: input changed at $.limit: recorded 50, now 20" in said(debugger)
@@ -127,7 +136,7 @@ def test_it_says_what_will_be_called_and_only_a_yes_begins_and_only_ctrl_c_ends_
         assert "of de5c@5" in title(debugger)
         assert "the agent went on for real, and was cancelled" in debugger.status
 
-    debug(desk_run, DESK, act, agent=AGENT)
+    debug(desk_run, DESK, act, step=7, agent=AGENT)
 
 
 def test_where_there_is_nothing_to_go_on_with_that_is_said(desk_dsn: str, desk_folder: Path) -> None:

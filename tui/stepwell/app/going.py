@@ -7,6 +7,7 @@ from stepwell.app.rerun import Agent
 from stepwell.app.runner import edits_of, process_of
 from stepwell.core.rerun import Leave
 from stepwell.core.whatif import WhatIf
+from stepwell.errors import UsageError
 from stepwell.rerun.child.process import LIVE_SECONDS, TIMEOUT, AgentProcess
 from stepwell.store.connect import Target
 
@@ -19,8 +20,15 @@ class Going:
         self._process: AgentProcess | None = None
 
     def look(self) -> Reran:
-        """Where it would. Raises StepwellError."""
-        return self._run(TIMEOUT)
+        """Where it would. Raises StepwellError, UsageError where that is before what is edited."""
+        found = self._run(TIMEOUT)
+        leave = None if found.report is None else found.report.leave
+        if leave is not None and self._what_if is not None and leave.step <= self._what_if.number:
+            raise UsageError(
+                f"the agent asks anew at {leave.step}, before step {self._what_if.number}, which is edited:"
+                " u undoes that"
+            )
+        return found
 
     def go(self, leave: Leave) -> Reran:
         """Go on there, and nowhere else; asked with where. Raises StepwellError."""
