@@ -65,9 +65,12 @@ def test_todays_rows_are_not_those_of_then(dsn: str) -> None:
 
     recorded = record(dsn, agent)
     assert_same(again(dsn, recorded, agent))
-    report = again(dsn, recorded, lambda run: agent(run, "public.orders"))
+    report = again(dsn, recorded, lambda run: agent(run, 'public."orders"'))
     assert report.divergence is not None
     assert report.divergence.step == 1
+    assert report.notes == (
+        "public.orders is the table of today: named without public, it is the one of then",
+    )
 
 
 def test_what_others_do_between_two_steps_is_seen_as_the_agent_saw_it(dsn: str) -> None:

@@ -126,6 +126,17 @@ def written_by(text: str) -> str | None:
     return None
 
 
+def named_with_schema(text: str) -> set[tuple[str, str]]:
+    """Two names with a dot between them, each: schemas with their tables, among others. Not what is written to first."""
+    found, written = tokens(text), written_by(text)
+    names = {
+        (one.value, other.value)
+        for one, dot, other in zip(found, found[1:], found[2:], strict=False)
+        if dot.value == "." and {one.kind, other.kind} <= {Kind.WORD, Kind.NAME}
+    }
+    return {(schema, name) for schema, name in names if f"{schema}.{name}" != written}
+
+
 def _name(found: Sequence[Token]) -> str | None:
     if found and found[0][:2] == (Kind.WORD, "only"):
         found = found[1:]

@@ -16,7 +16,7 @@ from stepwell.core.omitted import Stand
 from stepwell.core.past import Certainty
 from stepwell.core.recorded import RecordedStep
 from stepwell.errors import DatabaseError, UsageError
-from stepwell.rerun.admitting import Way, begins_block
+from stepwell.rerun.admitting import Way, begins_block, named_with_schema
 from stepwell.rerun.asof import Pasts
 from stepwell.rerun.connections import AsyncReplayConnection, ReplayConnection, is_awaited
 from stepwell.rerun.dialogue import Dialogue
@@ -77,6 +77,8 @@ class Visit:
         self._stand: Stand | None = None
         self._doubts: dict[tuple[str, str], str] = {}
         """What is to be said of a table whose past is not exact, if it is read."""
+        self._named: set[tuple[str, str]] = set()
+        """What the agent has named with a schema, or something before it."""
         self.begun = False
         """Whether the agent is in a transaction of its own."""
         self._ended = False
@@ -178,6 +180,7 @@ class Visit:
     def admit(self, text: str) -> str:
         """What is sent for a text of the agent's. Raises psycopg's error where the replay does not send it."""
         way = self._refusals.way_of(text)
+        self._named |= named_with_schema(text)
         if begins_block(text) and not self.begun:
             self.commit()
             self.begun = True
@@ -289,6 +292,10 @@ class Visit:
                 doubt = f"{table.name}: {table.verdict.certainty}, {table.verdict.why}"
                 self._doubts.setdefault((table.schema, table.name), doubt)
         watched = {(table.schema, table.name) for table in held.found.tables}
+        for schema, name in sorted(self._named & watched):
+            self._dialogue.note(
+                f"{schema}.{name} is the table of today: named without {schema}, it is the one of then"
+            )
         for read in sorted(held.read):
             if read in self._doubts:
                 self._dialogue.note(self._doubts[read])
