@@ -82,7 +82,14 @@ def project(tmp_path: Path) -> Project:
     return Project(folder)
 
 
-def test_a_test_passes_as_long_as_the_agent_does_what_it_did_and_calls_nothing(project: Project) -> None:
+def test_a_test_passes_as_long_as_the_agent_does_what_it_did_and_calls_nothing(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (project.folder / "shop.py").open(
+        "a"
+    ) as module:  # as people have it, where the test has no database
+        module.write("\nimport stepwell\nRECORDER = stepwell.Recorder()\n")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://127.0.0.1:1/nothing")
     status, said = project.pytest()
     assert (status, project.calls) == (0, []), said
     assert "2 passed" in said

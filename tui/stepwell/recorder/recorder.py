@@ -27,7 +27,7 @@ from stepwell.recorder.named import Options
 from stepwell.recorder.own import Own
 from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.redaction import Redact, redactor
-from stepwell.recorder.replayed import is_replayed, refuse_replayed
+from stepwell.recorder.replayed import connects_late, refuse_replayed
 from stepwell.recorder.run import Run
 from stepwell.recorder.spool import Spool
 from stepwell.recorder.step import fitting
@@ -69,7 +69,7 @@ class Recorder:
     Usable from any thread, and in forked children. Close it, or use it as `with`; the end of the interpreter
     closes it too. Raises UsageError for an option; DatabaseError where the database cannot be reached or has no
     tables yet (`stepwell init` makes them; in the embedded Postgres they are made here).
-    In code that is replayed it connects to nothing and begins no run.
+    Where pytest collects tests it connects when it is used; in code that is replayed it does not, and begins no run.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Recorder:
         folder = paths().data / "spool"
         self._spool = Spool(folder) if on_failure == "spool" else None
         self._ready = False
-        first = None if is_replayed() else self._begin(folder)
+        first = None if connects_late() else self._begin(folder)
         self._chance = chance
         if chance:
             watch_uuid()

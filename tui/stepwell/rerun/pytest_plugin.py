@@ -29,6 +29,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Anew(), "stepwell-record")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, object, object]:
+    """A recorder that the module of an agent makes connects when it is used: a recording replays without Postgres."""
+    from stepwell.recorder.replayed import replayed
+
+    with replayed():
+        return (yield)
+
+
 class _Anew:
     """As long as this is registered, recordings are made anew."""
 
