@@ -127,7 +127,7 @@ def written_by(text: str) -> str | None:
 
 
 def named_with_schema(text: str) -> set[tuple[str, str]]:
-    """Two names with a dot between them, each: schemas with their tables, among others. Not what is written to first."""
+    """Pairs of names with a dot between: schemas with their tables, among others, but not what is written to first."""
     found, written = tokens(text), written_by(text)
     names = {
         (one.value, other.value)
