@@ -52,9 +52,9 @@ with --agent and --json, one object:
   result     what the agent returned, left out where it did not
   notes      what it did beside its run, such as a connection that was refused
   leave      where it would go on for real, for want of an answer, or null:
-             {"step", "then", "connection"}; then is a list of [name, how often],
-             what the recorded run called from there on; connection is whether
-             the agent has used run.connection, which ends there
+             {"step", "then", "connection"}; then is a list of [name, how
+             often], what the recorded run called from there on; connection is
+             whether the agent has used run.connection, which ends there
   branch     the run in which it did (--live), or null; what it ended with there
              is in stopped, how its process died in refused
   output     what it printed
