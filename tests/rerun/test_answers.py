@@ -185,6 +185,7 @@ def test_an_answer_of_which_only_the_repr_was_recorded_is_refused_by_its_address
     start = f"{str(recorded.head.run_id)[:8]}:1:$.rows[1].lock is a _thread.lock, of which only the repr"
     assert report.refused is not None
     assert report.refused.startswith(start)
+    assert report.refused.endswith("; let tool return plain data, or execute it again as a pure tool")
 
 
 def test_a_redacted_answer_is_handed_out_as_it_was_recorded_and_named(schema_dsn: str) -> None:
