@@ -192,25 +192,24 @@ def left_out(
     for each in made:
         by_key[each.table, each.key].append(each)
         by_table[each.table].add(each.stand)
-    others = [
-        each
-        for each in made
-        if each.new and tables[each.table].numbered and (each.table, each.key) not in known
-    ]
+    others: dict[int, list[list[Made]]] = defaultdict(list)
+    """Of each table the rows that may be others of the recording's, those of one stand together."""
+    for each in made:
+        if each.new and tables[each.table].numbered and (each.table, each.key) not in known:
+            alike = others[each.table]
+            if not alike or alike[-1][0].stand != each.stand:
+                alike.append([])
+            alike[-1].append(each)
     for write in writes:
         number = course.due(write)
         if number is None or any(course.fits(write, each.stand) for each in by_key[write.table, write.key]):
             continue
-        other = next(
-            (
-                each
-                for each in others
-                if write.new and each.table == write.table and course.fits(write, each.stand)
-            ),
-            None,
-        )
-        if other is not None:  # the same row, with a key of its own
-            others.remove(other)
+        alike = others[write.table] if write.new else []
+        rows = next((rows for rows in alike if course.fits(write, rows[0].stand)), None)
+        if rows is not None:  # one of them is the same row, with a key of its own
+            rows.pop()
+            if not rows:
+                alike.remove(rows)
         elif not any(
             course.fits(write, stand) for cause in tables[write.table].causes for stand in by_table[cause]
         ):
