@@ -101,6 +101,7 @@ class Course:
         """The server processes of the agent's connection."""
         self._owns = {each.own for each in instants}
         self._ordered = ordered = sorted(self._spans.values())
+        self._places = {span.number: place for place, span in enumerate(ordered)}
         self._passed = [place for place, span in enumerate(ordered) if span.passed]
         self._asked_last = {
             each.backend: place
@@ -130,6 +131,10 @@ class Course:
         """Whether what was written at that stand may be it. Of several threads or tasks one may be ahead."""
         if stand is None or not self._single:
             return True
+        first, end = self._window(write)
+        step, following = self._places.get(stand.step or -1), self._places.get(stand.following or -1)
+        if (step is not None and step >= end) or (following is not None and following < first):
+            return False
         place = (*self._place(write), stand)
         if place not in self._fitting:
             self._fitting[place] = self._fits(write, stand)
@@ -139,9 +144,13 @@ class Course:
         """What is the same for writes that no instant parts."""
         return write.xid, write.backend, write.position if write.xid in self._owns else None
 
+    def _window(self, write: Write) -> tuple[int, int]:
+        """Places in the order of steps: before the first all were over by then, from the other on none had begun."""
+        return bisect_left(self._over, write.xid), bisect_right(self._begun, write.xid)
+
     def _due(self, write: Write) -> int | None:
         """Only steps are looked at that were neither over before it nor began after it for sure."""
-        first, end = bisect_left(self._over, write.xid), bisect_right(self._begun, write.xid)
+        first, end = self._window(write)
         at = bisect_left(self._passed, end)
         by = [self._ordered[self._passed[at]].number] if at < len(self._passed) else []
         is_later = first > 0 or (self._begin is not None and write.xid > end_of(self._begin))
