@@ -32,6 +32,8 @@ class Asking:
         self._replies: defaultdict[str | None, list[tuple[RecordedStep, list[Call]]]] = defaultdict(list)
         self._asked: dict[int, Asked] = {}
         self._taken: set[tuple[int, Path]] = set()
+        self._newest = (0, "")
+        """The text of the reply of that number, in which each call that follows is looked for."""
         self.ids: list[str | None] = []
         """The id of the call that each tool call is the result of."""
 
@@ -66,21 +68,30 @@ class Asking:
                 return Asked(reply.number, (free or alike)[0].path, (free or alike)[0].id)
         if replies and not replies[-1][1]:
             reply = replies[-1][0]
-            words = _words(viewed(reply.payload.output, reply.payload.output_exact), step)
+            words = _words(self._text_of(reply), step)
             return Asked(reply.number, (), words=words) if words else None
         return None
+
+    def _text_of(self, reply: RecordedStep) -> str:
+        if self._newest[0] != reply.number:
+            gave = viewed(reply.payload.output, reply.payload.output_exact)
+            self._newest = reply.number, _text(gave)
+        return self._newest[1]
 
 
 def still_asks(reply: object, asked: Asked, step: RecordedStep) -> bool:
     """Whether another reply in its place asks for the step, too."""
     if asked.words:
-        return asked.words <= _words(reply, step)
+        return asked.words <= _words(_text(reply), step)
     return any(_is_call(call, step) for call in calls(reply))
 
 
-def _words(reply: object, step: RecordedStep) -> frozenset[str]:
+def _text(reply: object) -> str:
+    return reply if isinstance(reply, str) else dump(reply)
+
+
+def _words(text: str, step: RecordedStep) -> frozenset[str]:
     """The arguments of a tool call that stand in a text which names the tool as well."""
-    text = reply if isinstance(reply, str) else dump(reply)
     if not step.name or not is_word(step.name, text):
         return frozenset()
     given = {leaf.text for leaf in leaves(viewed(step.payload.input, step.payload.input_exact))}
