@@ -47,6 +47,19 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """The whole suite runs in as many processes as there are processors, four at most, each with its own server.
+
+    Not on a server that is given: its roles would be taken from each other. Nor the long tests, which measure.
+    """
+    option = config.option
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and option.markexpr == "not long"
+    alone = option.dsn or option.usepdb or hasattr(config, "workerinput")
+    if whole and not alone and config.pluginmanager.hasplugin("xdist") and option.numprocesses is None:
+        option.numprocesses, option.dist = min(os.cpu_count() or 1, 4), "loadfile"
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     if dsn := config.getoption("--dsn"):
         return f"postgres: {_version_of(dsn)} (--dsn)"
