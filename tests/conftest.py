@@ -88,6 +88,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, short_fol
             "DATABASE_URL",
             "STEPWELL_DSN",
             "FORCE_COLOR",
+            "COLUMNS",
+            "LINES",
             "PYTHONUNBUFFERED",  # it would hide what is only written at the end
         }:
             monkeypatch.delenv(name)
