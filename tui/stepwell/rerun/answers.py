@@ -113,8 +113,9 @@ def _error(where: str, recorded: object, refuse: Refuse) -> BaseException:
 
 def _class_of(made: Unavailable) -> type[BaseException] | None:
     """The class of what cannot be rebuilt, where that at least can be imported."""
+    tag: Any = parse(made.tag)
     try:
-        kind = find(parse(made.tag)[0][1])  # type: ignore[index]
+        kind = find(tag[0][1])
     except (LookupError, TypeError):
         return None
     return kind if isinstance(kind, type) and issubclass(kind, BaseException) else None

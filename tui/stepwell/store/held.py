@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -55,14 +56,13 @@ class Held:
         """For each mark that was set here, the last instant that names had meant by then."""
         self._settled: Instant | None = None
         """That of the mark found last, up to which overlays are settled."""
-        try:
-            self._begin(observer, writing)
-        except psycopg.Error as problem:
-            self.close()
-            raise DatabaseError(f"the database of the replay: {said(problem)}") from problem
-        except BaseException:
-            self.close()
-            raise
+        with ExitStack() as unless_begun:
+            unless_begun.callback(self.close)
+            try:
+                self._begin(observer, writing)
+            except psycopg.Error as problem:
+                raise DatabaseError(f"the database of the replay: {said(problem)}") from problem
+            unless_begun.pop_all()
 
     def _begin(self, observer: Callable[[], psycopg.Connection], writing: bool) -> None:
         is_follower = is_standby(self.raw)
