@@ -10,6 +10,8 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import TextArea
 
+from stepwell.app.soon import soon
+
 LINE_FEED = "ctrl+j"
 """What Enter is as long as the terminal is still in the shell's hands."""
 ROUNDS = 4
@@ -86,7 +88,7 @@ class Keyboard:
             self._done()
         if self._waiting and self._early():
             self._meant_for = self._app.screen
-            self._app.set_timer(LOOK_SECONDS, self._look)
+            soon(self._app, LOOK_SECONDS, self._look)
         elif self._waiting:
             self._busy_since = time.monotonic()
             await self._dispatch(self._meant(self._waiting.popleft()))

@@ -12,6 +12,7 @@ from stepwell.app.memory import Memory
 from stepwell.app.messages import Failed, Grown, Moved, Opened, Resolved
 from stepwell.app.mover import POLLED, Mover
 from stepwell.app.rerun import Agent, Rerun
+from stepwell.app.soon import soon
 from stepwell.app.view import View
 from stepwell.app.widgets.board import Board
 from stepwell.app.widgets.prompt import Prompt
@@ -155,7 +156,7 @@ class ReplayingScreen(Screen[str | None]):
             wait = self._replayed + REPLAY_EVERY - monotonic()
             self._pausing = wait > 0
             if self._pausing:
-                self.set_timer(wait, self._replay)
+                soon(self, wait, self._replay)
             else:
                 self._replay()
         self.set_timer(PATIENCE, self._show_waiting)

@@ -1,6 +1,7 @@
 """A debugger that is searched: to the steps where a text first appears, and to the place where it stands."""
 
 from dataclasses import replace
+from functools import partial
 
 from textual import on
 
@@ -12,6 +13,7 @@ from stepwell.app.moving import agents_named, hits_in, search_hit
 from stepwell.app.present import count, size
 from stepwell.app.screens.replaying import Start
 from stepwell.app.screens.stopping import StoppingScreen
+from stepwell.app.soon import soon
 from stepwell.app.view import View
 from stepwell.app.widgets.lines import Lines
 from stepwell.core.moves import Move
@@ -34,7 +36,7 @@ class SearchingScreen(StoppingScreen):
         """Which of the hits the last one was."""
         self._unseen = False
         """Whether the hit has yet to be looked for in the panes."""
-        self.finder = Finder(self.set_timer, self._looked, self._sighted)
+        self.finder = Finder(partial(soon, self), self._looked, self._sighted)
 
     @property
     def settled(self) -> bool:

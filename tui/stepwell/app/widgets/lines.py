@@ -9,6 +9,7 @@ from textual.message import Message
 
 from stepwell.app.marking import marked
 from stepwell.app.present import Document, Line
+from stepwell.app.soon import soon
 from stepwell.app.widgets.painted import Painted
 
 AHEAD = 300
@@ -195,7 +196,7 @@ class Lines(Painted):
                 self._spoke = monotonic()
                 self.post_message(self.Seeking(self, document.known_lines))
             # Not `call_later`: a widget works through its own queue without letting anyone else have a turn.
-            self.set_timer(BREATH, self._seek)
+            soon(self, BREATH, self._seek)
             return
         self._seeking = None
         self.post_message(self.Seeking(self, None))
