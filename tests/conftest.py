@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -27,6 +26,8 @@ from stepwell.store.cluster import Cluster
 
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
 _numbers = count(1)
+_maintained: dict[str, "psycopg.Connection[TupleRow]"] = {}
+"""What databases are made and dropped over, of each server."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,6 +46,10 @@ def pytest_configure() -> None:
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def pytest_unconfigure() -> None:
+    _close_maintenance()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -160,8 +165,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[str]:
     except psycopg.OperationalError as error:
         pytest.fail(f"the Postgres of --dsn does not answer: {error}", pytrace=False)
     yield dsn
-    _maintenance(dsn).close()
-    _maintenance.cache_clear()
+    _close_maintenance()
 
 
 def create_database(server: str, template: str | None = None) -> str:
@@ -185,10 +189,17 @@ def drop_database(server: str, conninfo: str) -> None:
     )
 
 
-@cache
 def _maintenance(server: str) -> psycopg.Connection[TupleRow]:
     """One connection for all of it: to connect takes as long as to drop a database."""
-    return psycopg.connect(server, autocommit=True)
+    connection = _maintained.get(server)
+    if connection is None or connection.closed:
+        connection = _maintained[server] = psycopg.connect(server, autocommit=True)
+    return connection
+
+
+def _close_maintenance() -> None:
+    while _maintained:
+        _maintained.popitem()[1].close()
 
 
 @pytest.fixture
