@@ -24,6 +24,8 @@ from stepwell.rerun.stops import Stop
 SLICE = 0.01
 """Seconds that are waited at a time for what is not the loop's own."""
 _real = time.perf_counter
+_IDLE = pools._worker.__code__
+"""What a thread of a pool is in while it waits for work."""
 
 
 class _Selector(selectors.BaseSelector):
@@ -62,9 +64,13 @@ class _Selector(selectors.BaseSelector):
             ready = self._real.select(SLICE if timeout is None else min(timeout, SLICE))
             self._clock.pass_by(_real() - began)
             return ready
+        if ready := self._real.select(0):  # of a thread that has just ended
+            return ready
         if timeout is None:  # nothing but another thread or a signal can wake it
-            self._stuck()
-            return self._real.select(SLICE)
+            ready = self._real.select(SLICE)
+            if not ready and not self._waits_for_others():
+                self._stuck()
+            return ready
         self._clock.pass_by(max(timeout, 1e-6))
         return []
 
@@ -72,7 +78,14 @@ class _Selector(selectors.BaseSelector):
         if self.outside or len(self._real.get_map()) > 1:  # one is the loop's own
             return True
         aside = {threading.current_thread(), threading.main_thread(), *pools._threads_queues}
-        return any(not thread.daemon for thread in set(threading.enumerate()) - aside)
+        if any(not thread.daemon for thread in set(threading.enumerate()) - aside):
+            return True
+        frames = sys._current_frames()
+        for thread, queue in list(pools._threads_queues.items()):
+            frame = frames.get(thread.ident or 0)
+            if frame is not None and (frame.f_code is not _IDLE or not queue.empty()):
+                return True
+        return False
 
 
 class ReplayLoop(asyncio.SelectorEventLoop):

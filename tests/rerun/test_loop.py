@@ -1,0 +1,67 @@
+"""A loop that lives by the clock of a replay knows what other threads are about to give it."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from stepwell import Run
+from stepwell.core.recorded import RecordedRun
+from stepwell.rerun import loop
+from stepwell.rerun.clock import Clock
+from stepwell.rerun.playing import play
+from tests.rerun.agents import search
+
+
+@pytest.mark.parametrize("limit", [None, 60.0])
+def test_what_a_thread_has_given_before_it_ended_is_there(
+    limit: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it did so between two looks."""
+    stuck: list[str] = []
+    with loop.installed(Clock(0, lambda: False), lambda: stuck.append("stuck")):
+
+        async def wait() -> str:
+            future = asyncio.get_running_loop().create_future()
+
+            def looked(_: object) -> bool:
+                if not future.done():
+                    give = asyncio.run_coroutine_threadsafe
+                    thread = threading.Thread(target=give, args=(resolve(), running))
+                    thread.start()
+                    thread.join()
+                return False
+
+            async def resolve() -> None:
+                if not future.done():
+                    future.set_result("given")
+
+            running = asyncio.get_running_loop()
+            monkeypatch.setattr(loop._Selector, "_waits_for_others", looked)
+            return await asyncio.wait_for(future, limit)
+
+        assert asyncio.run(wait()) == "given"
+    assert stuck == []
+
+
+def test_work_that_a_pool_of_the_agents_own_has_is_waited_for(
+    record: Callable[[Any], RecordedRun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However it was handed to it."""
+    monkeypatch.setattr(loop, "SLICE", 0.0001)
+
+    def add() -> int:
+        return sum(range(1_000_000))
+
+    async def agent(run: Run) -> object:
+        with ThreadPoolExecutor(1) as pool:
+            sums = [await asyncio.wrap_future(pool.submit(add)) for _ in range(3)]
+            future = asyncio.wrap_future(pool.submit(add))
+            sums.append(await asyncio.wait_for(future, 5))
+        return run.result(run.tool(search, str(sums)))
+
+    report = play(record(agent), agent)
+    assert (report.divergence, report.refused) == (None, None)
