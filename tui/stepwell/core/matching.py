@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from stepwell.core.codec import dump
+from stepwell.core.causes import inside_of, of_a_thread, out_of_order, too_many
 from stepwell.core.divergence import Asked, Divergence, Kind, distance, first_difference
 from stepwell.core.hints import unlike
 from stepwell.core.identity import HIDDEN, Identities, Key, Lane, Question
@@ -21,8 +21,6 @@ from stepwell.core.shown import shown
 from stepwell.core.tracks import Place, Tracks, Way
 from stepwell.core.waiting import Waiting
 from stepwell.core.world import MISSING
-
-COPY = "contextvars.copy_context().run starts a thread inside of its step"
 
 
 class Matcher:
@@ -114,7 +112,7 @@ class Matcher:
             recorded = self._lane(step)
             skipped = None if recorded is None else self._skipped(step, recorded, lane)
             if skipped is not None:
-                early = early or self._out_of_order(skipped, step)
+                early = early or out_of_order(self._identities, skipped, step)
             elif recorded is None:
                 return step
             elif wanders:
@@ -178,13 +176,6 @@ class Matcher:
                 return earlier
         return None
 
-    def _out_of_order(self, earlier: RecordedStep, step: RecordedStep) -> Divergence:
-        sides = self._identities.shown(earlier), self._identities.shown(step)
-        then, now = (side.title() for side in sides)
-        if then == now:
-            then, now = (f"{side.title()} {dump(side.value)}" for side in sides)
-        return Divergence(Kind.ORDER, earlier.number, "$", then, now, *sides)
-
     def _unmatched(self, question: Question, lane: int) -> Divergence | None:
         """What was to be asked for instead; None where what is asked may not have been recorded any more."""
         if not self._run.complete and self._may_be_beyond(lane):
@@ -192,12 +183,12 @@ class Matcher:
         asked = question.shown
         step, other = self._meant(question, asked, lane), next(self._candidates(question), None)
         hint = (
-            self._inside_of(question)
+            inside_of(self._identities, self._waiting, question)
             if other is None
             else f"that call is step {other.number}, another thread's or task's to make"
         )
         if step is None or not self._identities.has_key_of(step, question):
-            hint = hint or self._too_many(question)
+            hint = hint or too_many(self._run, self._identities, self.pending, question)
         if step is None:
             after = self._last.get(lane, self._latest) if self.pending else None
             return Divergence(
@@ -225,26 +216,6 @@ class Matcher:
             " a name or an input of its own tells a call apart"
         )
 
-    def _inside_of(self, question: Question) -> str | None:
-        """Of a call that is a step but for the block that it is in, which a thread does not know by itself."""
-        asked = self._identities.key_of(question)
-        for key, waiting in self._waiting.items():
-            if key == asked._replace(parent=key.parent):
-                for step in waiting.matching(question):
-                    if step.parent is None:
-                        return f"that call is step {step.number}, which was outside of any other"
-                    return f"that call is step {step.number}, inside of step {step.parent}; {COPY}"
-        return None
-
-    def _too_many(self, question: Question) -> str | None:
-        """Of a call of which all that were recorded have been asked for."""
-        alike = [step.number for step in self._run.steps if self._identities.has_key_of(step, question)]
-        if not alike or not self.pending.isdisjoint(alike):
-            return None
-        name = question.key.name or question.key.type
-        times = "once" if len(alike) == 1 else f"{len(alike)} times"
-        return f"{name} was recorded {times}, this is call {len(alike) + 1}"
-
     def _may_be_beyond(self, lane: int) -> bool:
         """Whether a recording that was cut off may not have what the thread or task is about to do.
 
@@ -266,7 +237,7 @@ class Matcher:
             near = [*near, *(s for s in self._rest() if place is None or self._lane(s) is None)]
             key = self._identities.key_of(question)
             near = [step for step in near if self._identities.key(step)[2:] == key[2:]]
-            if self._too_many(question) is not None:
+            if too_many(self._run, self._identities, self.pending, question) is not None:
                 return None
         near.sort(key=lambda step: step.number)
         alike = [step for step in near if self._identities.has_key_of(step, question)]
@@ -289,7 +260,10 @@ class Matcher:
         steps.sort(key=lambda step: step.number)
         first = self._identities.shown(steps[0])
         others = tuple(step.number for step in steps[1:])
-        title, hint = first.title(), self._hint(steps[0])
+        lane = self._lane(steps[0])
+        taken = () if lane is None else self._tracks.lanes[lane]
+        title = first.title()
+        hint = of_a_thread(self._run, taken, self.pending, steps[0]) if taken else None
         return Divergence(
             Kind.NEVER_ASKED, steps[0].number, "$", title, MISSING, first, others=others, hint=hint
         )
@@ -304,15 +278,3 @@ class Matcher:
         call = self._identities.shown(self._run.by_number[missed[0]]).call()
         more = f" (and {len(missed) - 1} more)" if missed[1:] else ""
         return f"never asked until then: step {missed[0]} {call}{more}"
-
-    def _hint(self, step: RecordedStep) -> str | None:
-        """Of a step that nobody may have been meant to ask for: a thread took it, which a call had started."""
-        lane = self._lane(step)
-        if lane is None or step.started is None or self._tracks.lanes[lane][0] is not step:
-            return None
-        for other in self._run.steps:
-            if other.number in self.pending or other.started is None or other.finished is None:
-                continue
-            if other.number < step.number and other.started <= step.started <= other.finished:
-                return f"if a thread took it that the call of step {other.number} had started: {COPY}"
-        return None

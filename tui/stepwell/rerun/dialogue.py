@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
+from stepwell.core.causes import COPY
 from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.hints import hinted
 from stepwell.core.identity import Identities, Question
-from stepwell.core.matching import COPY, Matcher
+from stepwell.core.matching import Matcher
 from stepwell.core.recorded import RecordedRun, RecordedStep
 from stepwell.core.rerun import Place
 from stepwell.core.steps import STATE_UPDATE
@@ -205,7 +206,7 @@ class Dialogue:
     def _beyond(self) -> None:
         """Wait until all that the replay goes to has been asked and answered. Raises Reached."""
         deadline = _monotonic() + QUIET
-        while self.stop is None and self._is_awaited():
+        while self.stop is None and self._awaited():
             before = len(self.places), len(self._under_way)
             if not self._changed.wait(max(0.0, deadline - _monotonic())):
                 self.note(f"not asked for by then: {', '.join(map(str, self._awaited()))}")
@@ -220,9 +221,6 @@ class Dialogue:
     def _awaited(self) -> list[int]:
         assert self._to is not None
         return sorted(n for n in {*self._matcher.pending, *self._under_way} if n <= self._to)
-
-    def _is_awaited(self) -> bool:
-        return bool(self._awaited())
 
 
 def caller() -> Place | None:

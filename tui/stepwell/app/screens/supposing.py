@@ -57,7 +57,7 @@ class SupposingScreen(RerunningScreen):
         view = self.view
         if view is None:
             return
-        if words := self._why_not(view):
+        if words := _why_not(view):
             self.say(words)
             return
         if view.world is None or view.stale:
@@ -77,17 +77,6 @@ class SupposingScreen(RerunningScreen):
         where, self._wanted_edit = self._wanted_edit, ""
         if where:
             self.action_edit(where)
-
-    def _why_not(self, view: View) -> str:
-        """Why the step at the cursor cannot be edited; empty if it can."""
-        step = view.timeline.current
-        if step is None:
-            return "the run has no step to edit"
-        if view.what_if is not None and view.what_if.number != step.number:
-            return f"step {view.what_if.number} is edited: u undoes that, W saves it; then this one"
-        if view.timeline.moment is Moment.ASKED:
-            return "what it gave came after this moment: a shows it, e edits it then"
-        return ""
 
     @on(Editable)
     def _editable(self, message: Editable) -> None:
@@ -230,6 +219,18 @@ class SupposingScreen(RerunningScreen):
             self.app.exit()
         else:
             self.dismiss()
+
+
+def _why_not(view: View) -> str:
+    """Why the step at the cursor cannot be edited; empty if it can."""
+    step = view.timeline.current
+    if step is None:
+        return "the run has no step to edit"
+    if view.what_if is not None and view.what_if.number != step.number:
+        return f"step {view.what_if.number} is edited: u undoes that, W saves it; then this one"
+    if view.timeline.moment is Moment.ASKED:
+        return "what it gave came after this moment: a shows it, e edits it then"
+    return ""
 
 
 def _words(found: WhatIf | None) -> str:
