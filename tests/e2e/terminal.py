@@ -189,6 +189,10 @@ class RawTerminal:
 
         wait_until(look, lambda: f"not written: {texts!r}; but {self.written[-2000:]!r}")
 
+    def wait_for_prompt(self) -> None:
+        """Return once a shell waits for a line: what is typed before may be thrown away with the settings."""
+        wait_until(lambda: self.read().endswith(b"$ "), lambda: f"no prompt: {self.written[-2000:]!r}")
+
     def settings_now(self) -> list[object]:
         """The terminal's settings as `tcgetattr` has them."""
         assert self._slave is not None

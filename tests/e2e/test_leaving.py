@@ -99,15 +99,18 @@ def test_it_suspends_and_comes_back_as_it_was(shell: Terminal) -> None:
 
 def test_it_suspends_without_tmux_too(raw: Callable[..., RawTerminal], recorded: str) -> None:
     shell = raw("bash", "--norc", "--noprofile", "-i", DSN=recorded)
+    shell.wait_for_prompt()
     shell.send(b'stepwell --dsn "$DSN" @failed\r')
     shell.wait_for(b"1/52 2% after")
     shell.send(b"\x1a")
     shell.wait_for(LEAVES_SCREEN, b"Stopped")
+    shell.wait_for_prompt()
     shell.written = b""
     shell.send(b"fg\r")
     shell.wait_for(ENTERS_SCREEN, b"1/52 2% after")
     shell.send(b"nq")
     shell.wait_for(LEAVES_SCREEN, SHOWS_CURSOR)
+    shell.wait_for_prompt()
     shell.send(b"echo left with $?; exit\r")
     shell.wait_for(b"left with 0")
     assert shell.wait() == 0

@@ -43,8 +43,8 @@ class Network:
         self._carries.set()
 
     def cut(self) -> None:
-        """Break every connection that there is."""
-        for end in self._ends:
+        """Break every connection that there is, but none that is made because of it."""
+        for end in tuple(self._ends):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
