@@ -69,3 +69,22 @@ def test_who_ends_the_run_too_early_gets_no_further_answers(record: Record) -> N
     assert found is not None
     assert (found.kind, found.step) == (Kind.RAISED, 1)
     assert "has ended, so tool_call search was neither made nor recorded" in str(found.actual)
+
+
+def test_an_error_without_words_of_its_own_is_told_all_the_same(record: Record) -> None:
+    class OddError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    def agent(run: Run) -> None:
+        if is_odd:
+            raise OddError
+        run.tool(search, "first")
+
+    is_odd = False
+    recorded = record(agent)
+    is_odd = True
+    found = play(recorded, agent).divergence
+    assert found is not None
+    assert found.kind is Kind.RAISED
+    assert str(found.actual).endswith("OddError: <str raised RuntimeError>")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from stepwell.core.codec.foreign import said
 from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.hints import by_the_clock, hinted
 from stepwell.core.identity import is_left_out
@@ -68,7 +69,7 @@ def _raised(left: Divergence, error: BaseException) -> Divergence:
 
 def words(error: BaseException) -> str:
     """An error in a line: `ValueError: no such order`."""
-    return " ".join(f"{type_of(error)}: {_WHERE.sub('', str(error))}".removesuffix(": ").split())
+    return " ".join(f"{type_of(error)}: {_WHERE.sub('', said(error, str))}".removesuffix(": ").split())
 
 
 def at(error: BaseException) -> str:

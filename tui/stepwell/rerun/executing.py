@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from stepwell.core.codec import parse
+from stepwell.core.codec.foreign import said
 from stepwell.core.divergence import Divergence, Kind
 from stepwell.core.hints import hinted
 from stepwell.core.identity import Question, by_hand, is_left_out
@@ -166,7 +167,7 @@ def compare(playback: Playback, step: RecordedStep, result: object, error: BaseE
     if error is not None or payload.error is not None:
         recorded = None if payload.error is None else parse(payload.error)
         expected = None if not isinstance(recorded, dict) else [recorded.get("type"), recorded.get("message")]
-        actual = None if error is None else [type(error).__qualname__, str(error)]
+        actual = None if error is None else [type(error).__qualname__, said(error, str)]
         if _alike(expected, actual, hidden=is_left_out(payload.error)):
             return
         difference: tuple[str, object, object] | None = "$", expected, actual
