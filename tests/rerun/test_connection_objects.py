@@ -1,6 +1,5 @@
 """What an agent does with `run.connection` itself: it hands it on, and closes it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -8,17 +7,14 @@ import pytest
 
 from stepwell import Run
 from stepwell.core.divergence import Kind
-from tests.conftest import create_database, drop_database
 from tests.rerun.orders import again, assert_same, make, record, tell
 
 
 @pytest.fixture(scope="module")
-def dsn(server: str, schema_template: str) -> Iterator[str]:
+def dsn(runs_dsn: str) -> str:
     """Shared: what these agents do to it matters to none of them."""
-    conninfo = create_database(server, schema_template)
-    make(conninfo)
-    yield conninfo
-    drop_database(server, conninfo)
+    make(runs_dsn)
+    return runs_dsn
 
 
 class Thing:

@@ -13,18 +13,15 @@ from psycopg.pq import TransactionStatus
 from stepwell import Run
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.rerun import Report
-from tests.conftest import create_database, drop_database
 from tests.rerun.orders import again, digest, do, make, record, tell
 
 FILE = "tests/rerun/test_connection_refused.py"
 
 
 @pytest.fixture(scope="module")
-def dsn(server: str, schema_template: str) -> Iterator[str]:
-    made = create_database(server, schema_template)
-    make(made)
-    yield made
-    drop_database(server, made)
+def dsn(runs_dsn: str) -> str:
+    make(runs_dsn)
+    return runs_dsn
 
 
 @pytest.fixture(scope="module")

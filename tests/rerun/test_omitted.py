@@ -20,7 +20,6 @@ from stepwell.rerun.executing import Instead
 from stepwell.rerun.playing import Terms, play
 from stepwell.store.connect import resolve
 from stepwell.store.watching import watch
-from tests.conftest import create_database, drop_database
 from tests.rerun.orders import again, do, make, tell
 
 Agent = Callable[[Run], object]
@@ -41,11 +40,9 @@ CREATE TRIGGER move AFTER UPDATE ON lines FOR EACH ROW EXECUTE FUNCTION move();
 
 
 @pytest.fixture(scope="module")
-def dsn(server: str, schema_template: str) -> Iterator[str]:
-    made = create_database(server, schema_template)
-    make(made)
-    yield made
-    drop_database(server, made)
+def dsn(runs_dsn: str) -> str:
+    make(runs_dsn)
+    return runs_dsn
 
 
 @pytest.fixture(scope="module")
