@@ -103,7 +103,7 @@ def test_everything_else_of_a_run_comes_back_too() -> None:
         loop=Loop("search", 1, 4, 2, 3),
         source="chat-completions",
     )
-    run = RecordedRun(head, steps, "null", None, '{"index":0}', ("11", "22"), -5)
+    run = RecordedRun(head, steps, "null", None, '{"index":0}', ("11", "22"), -5, "Asia/Tokyo")
     assert back(run) == run
     assert back(run, compressed=True) == run
     assert back(RecordedRun(RunHead(RUN, "died"), ())) == RecordedRun(RunHead(RUN, "died"), ())

@@ -297,6 +297,7 @@ def test_a_whole_run_is_read_from_tables_that_know_of_no_replays(stored: Stored)
         for column in (
             "seed",
             "random",
+            "zone",
             "drawn",
             "result",
             "result_exact",

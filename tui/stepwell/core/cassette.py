@@ -47,7 +47,7 @@ _DIFFERENCE: dict[str, type] = {"base": int, "keep": int, "list": str}
 _ABOUT: dict[str, type] = {
     "status": str,
     "tags": dict,
-    **dict.fromkeys(("name", "error", "source"), str),
+    **dict.fromkeys(("name", "error", "source", "zone"), str),
     "seed": int,
 }
 _TIMES: dict[str, type] = {"started": str, "finished": str}
@@ -120,6 +120,7 @@ def _made(run: RecordedRun) -> dict[str, object]:
         "loop": None if head.loop is None else asdict(head.loop),
         "source": head.source,
         "seed": run.seed,
+        "zone": run.zone,
     }
     times = {"run": _given({"started": _time(head.started), "finished": _time(head.finished)})}
     times |= {str(step.number): _times(position, step) for position, step in enumerate(run.steps, 1)}
@@ -233,6 +234,7 @@ def _read(made: dict[str, Any]) -> RecordedRun:
         _text(random, "begin"),
         _strings("drawn", drawn.get("end", [])),
         about.get("seed"),
+        about.get("zone"),
     )
 
 

@@ -63,6 +63,8 @@ class RecordedRun:
     drawn: tuple[str, ...] = ()
     """What `uuid` drew after the last step."""
     seed: int | None = None
+    zone: str | None = None
+    """The local time of the agent's process, as `TZ` would have it."""
     connected: bool = False
     """Whether a step was recorded with what a connection of the agent's own saw."""
 

@@ -33,6 +33,7 @@ from stepwell.recorder.spool import Spool
 from stepwell.recorder.step import fitting
 from stepwell.recorder.trail import Trail
 from stepwell.recorder.writer import Writer
+from stepwell.recorder.zone import local_zone
 from stepwell.settings import paths
 from stepwell.store import writing
 from stepwell.store.connect import Target, connect, resolve
@@ -301,7 +302,7 @@ def _opening(
         given = encoded.plain if redact is None else encode(redact(dict(tags))).plain
     if redact is not None:
         name = redact.label("name", name)
-    return OpenRun(Opened(own_uuid(), name, given, clock.now(), fitting(seed), random))
+    return OpenRun(Opened(own_uuid(), name, given, clock.now(), fitting(seed), random, local_zone()))
 
 
 def _open(target: Target, durable: bool, lock_timeout: str) -> Connection[Any]:

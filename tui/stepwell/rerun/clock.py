@@ -194,8 +194,10 @@ class Clock:
             "perf_counter_ns": self.monotonic_ns,
         }
         with ExitStack() as stack:
-            self._travel = time_machine.travel(_EPOCH + timedelta(microseconds=self.now), tick=False)
+            whole, rest = divmod(self.now, 1_000_000)
+            self._travel = time_machine.travel(whole, tick=False)  # a number leaves the time zone alone
             self._traveller = self._travel.start()
+            self._traveller.shift(timedelta(microseconds=rest))
             stack.callback(self._stop_travelling)
             reading = self._traveller.time_ns
             vars(self._traveller)["time_ns"] = lambda: self._read() or reading()

@@ -23,6 +23,7 @@ from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.redaction import Redact, redactor
 from stepwell.recorder.run import Options, Run
 from stepwell.recorder.trail import Trail
+from stepwell.recorder.zone import local_zone
 from stepwell.rerun.push import PushAgent, begin, check
 from stepwell.store.rows import Ended, Finish, Start
 from stepwell.store.writing import moment
@@ -93,7 +94,7 @@ def record(
     check(agent)
     watch_uuid()
     memory, started, dice = Memory(), clock.now(), Dice()
-    random = dice.note()
+    random, zone = dice.note(), local_zone()
     # A trail asks for no more of its writer than Memory does.
     trail = Trail(cast("Writer", memory), own_uuid(), started, Prompts(), redactor(redact), dice=dice)
     error: BaseException | None = None
@@ -104,7 +105,7 @@ def record(
                 asyncio.run(_wait(result))
     except BaseException as raised:  # it is part of what was recorded; the caller raises it
         error = raised
-    return _recorded(trail.run_id, memory, like, started, random), error
+    return _recorded(trail.run_id, memory, like, started, random, zone), error
 
 
 async def _wait(result: object) -> None:
@@ -112,7 +113,7 @@ async def _wait(result: object) -> None:
 
 
 def _recorded(
-    run_id: UUID, memory: Memory, like: RecordedRun, started: int, random: str | None
+    run_id: UUID, memory: Memory, like: RecordedRun, started: int, random: str | None, zone: str | None
 ) -> RecordedRun:
     ended = memory.ended
     if ended is None:
@@ -131,7 +132,7 @@ def _recorded(
         error=_error(ended.error),
     )
     drawn = _drawn(ended.drawn)
-    return RecordedRun(head, steps, ended.result, ended.result_exact, random, drawn, like.seed)
+    return RecordedRun(head, steps, ended.result, ended.result_exact, random, drawn, like.seed, zone)
 
 
 def _stored(number: int, row: Start) -> Stored:

@@ -34,6 +34,7 @@ from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playback import Playback
 from stepwell.rerun.scripts import as_main, module_of
 from stepwell.rerun.stops import BeginAgain, Reached, Refused, Stop, quiet
+from stepwell.rerun.zone import in_zone, is_known
 
 if TYPE_CHECKING:
     from stepwell.rerun.live import LiveBook
@@ -105,6 +106,10 @@ class _Play:
         self._on_end, dialogue.on_end = terms.on_end, self._known
         for name in terms.instead.unknown(step.name for step in recorded.steps):
             dialogue.note(f"no step of the run is called {name}: pure tools and stand-ins go by these names")
+        if recorded.zone is not None and not is_known(recorded.zone):
+            dialogue.note(
+                f"the time zone {recorded.zone} is not known here: its local time is UTC; install tzdata"
+            )
         self._clock = Clock(microseconds(_begin(recorded)) or 0, dialogue.is_aside)
         self._chance = Chance(recorded, dialogue.lanes)
         database = terms.database
@@ -165,6 +170,7 @@ class _Play:
             self._guarded.enter_context(guards.armed(self._dialogue.note, self._hosts))
             if self._visit is not None:
                 stack.callback(self._visit.close)
+            stack.enter_context(in_zone(self._dialogue.run.zone))
             stack.enter_context(self._clock.installed())
             self._guarded.enter_context(self._chance.installed())
             stack.enter_context(loop.installed(self._clock, self._stuck))

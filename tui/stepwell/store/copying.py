@@ -64,6 +64,7 @@ def _run_row(run: RecordedRun, at: datetime) -> dict[str, object]:
         "source": _plain(head.source) or (None if status else _FROM_FILE),
         "seed": run.seed,
         "random": run.random,
+        "zone": _plain(run.zone),
         "drawn": codec.dump(list(run.drawn)) if run.drawn else None,
         "result": run.result,
         "result_exact": run.result_exact,

@@ -64,7 +64,8 @@ class Finish(NamedTuple):
 class Opened(NamedTuple):
     """A run that begins. JSON as text, `started_at` in microseconds since 1970.
 
-    `seed` is of its steps that have none of their own, `random` what Python's `random` stands at.
+    `seed` is of its steps that have none of their own, `random` what Python's `random` stands at, `zone` what
+    `TZ` would be for its local time.
     """
 
     run_id: UUID
@@ -73,6 +74,7 @@ class Opened(NamedTuple):
     started_at: int
     seed: int | None = None
     random: str | None = None
+    zone: str | None = None
 
 
 class Resumed(NamedTuple):
