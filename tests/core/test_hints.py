@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from stepwell.core.codec import encode
-from stepwell.core.divergence import Divergence, Kind
-from stepwell.core.hints import CHANCE, TIME, hinted, unlike
+from stepwell.core.divergence import Asked, Divergence, Kind, first_difference
+from stepwell.core.hints import CHANCE, ORDER, TIME, hinted, unlike
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.shown import held, shown
 from stepwell.core.steps import RunHead
@@ -35,6 +35,8 @@ SECONDS = int(NOON.timestamp())
         (SECONDS * 1000, SECONDS * 1000 + 9, TIME),
         (str(UUID(int=1 << 100)), str(UUID(int=1 << 90)), CHANCE),
         ("key 0a1b2c3d4e5f6789", "key 9a1b2c3d4e5f6789", CHANCE),
+        ("look at alpha, beta", "look at beta, alpha", ORDER),
+        ("alpha, beta", "beta, beta", None),
         ("2026-11-30, limit 50", "2026-11-30, limit 20", None),
         ("order 1234567890", "order 1234567891", None),
         ("10.0.0.12", "10.0.0.13", None),
@@ -56,6 +58,24 @@ def test_what_is_another_one_each_time_is_told(recorded: Any, now: Any, hint: st
     assert hinted(Divergence(Kind.INPUT, 1, "$", recorded, now), run).hint == hint
     known = Divergence(Kind.INPUT, 1, "$", recorded, now, hint="known")
     assert hinted(known, run) is known
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "hint"),
+    [
+        ({"ids": ["a", "b"]}, {"ids": ["b", "a"]}, ORDER),
+        ({"n": 1, "ids": [[{"a": 1}, 2], 3]}, {"n": 1, "ids": [[2, {"a": 1}], 3]}, ORDER),
+        ({"n": 1, "ids": ["a", "b"]}, {"n": 2, "ids": ["b", "a"]}, None),
+        ({"ids": ["a", "b"]}, {"ids": ["b", "c"]}, None),
+        ({"ids": ["a", "b"]}, {"ids": ["a"]}, None),
+        ({"ids": ["a", "b"]}, {}, None),
+    ],
+)
+def test_a_list_in_another_order_is_told_as_such(recorded: Any, now: Any, hint: str | None) -> None:
+    path, expected, actual = first_difference(recorded, now)
+    sides = Asked("tool_call", value=recorded), Asked("tool_call", value=now)
+    run = RecordedRun(RunHead(UUID(int=1), status="ok", started=NOON), ())
+    assert hinted(Divergence(Kind.INPUT, 1, path, expected, actual, *sides), run).hint == hint
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
-"""What is to be said of a difference: a time of now or something drawn by chance, and types that look alike."""
+"""What is to be said of a difference: a time of now, something drawn by chance, an order, and types that look alike."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -15,6 +16,7 @@ from stepwell.core.world import MISSING
 TIME = 'if that is the time of now, it has to be a step: run.value("now", …)'
 DEADLINE = 'if a deadline ended that, the time that it is counted from has to be a step: run.value("now", …)'
 CHANCE = 'if that is drawn by chance, it has to be a step: run.value("id", …)'
+ORDER = "if that is the order of a set, it has to be sorted: it is another one in each process"
 
 _TYPES = {"t": "tuple", "b": "bytes"}
 """Names of types for people, where the codec has others."""
@@ -42,6 +44,7 @@ _TIME = re.compile(
     rf"(?<![\w.])(?:(?:{_WEEKDAY},? +)?{_DAY}(?:(?:,? +(?:at )?|[T_-])(?:{_CLOCK}|\d{{6}}Z?)(?: \d{{4}})?)?"
     rf"|{_CLOCK}|{_WEEKDAY})(?!\w|\.\d)"
 )
+_WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(?<![\w.])\d{10,19}(?:\.\d+)?(?![\w.])")
 _CHANCE = re.compile(
     r"(?<![0-9A-Za-z])(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
@@ -54,7 +57,8 @@ def hinted(found: Divergence, run: RecordedRun) -> Divergence:
     if found.hint is not None or found.kind not in _KINDS:
         return found
     began = run.head.started or (run.steps[0].started if run.steps else None)
-    return replace(found, hint=_hint(found.expected, found.actual, began))
+    hint = _hint(found.expected, found.actual, began)
+    return replace(found, hint=ORDER if hint is None and _is_reordered(*_sides(found)) else hint)
 
 
 def by_the_clock(left: Divergence, run: RecordedRun) -> Divergence:
@@ -85,6 +89,29 @@ def _hint(expected: object, actual: object, began: datetime | None) -> str | Non
         is_now = [_is_time(float(number), began) for number in numbers] == [True, True]
         return TIME if is_now or _both(_TIME, expected, actual) else None
     return TIME if _is_time(expected, began) and _is_time(actual, began) else None
+
+
+def _sides(found: Divergence) -> tuple[object, object]:
+    """The whole inputs, where both are known."""
+    if found.recorded is None or found.asked is None:
+        return found.expected, found.actual
+    return found.recorded.value, found.asked.value
+
+
+def _is_reordered(old: object, new: object) -> bool:
+    """Whether the first list or text in which two values differ holds the same items or words, in another order."""
+    if isinstance(old, str) and isinstance(new, str):
+        then, now = _WORD.findall(old), _WORD.findall(new)
+        return then != now and Counter(then) == Counter(now)
+    if isinstance(old, dict) and isinstance(new, dict):
+        pairs = [(item, new.get(key, MISSING)) for key, item in old.items()]
+    elif isinstance(old, list) and isinstance(new, list):
+        if Counter(map(repr, old)) == Counter(map(repr, new)):
+            return old != new
+        pairs = list(zip(old, new, strict=False))
+    else:
+        return False
+    return next((_is_reordered(then, now) for then, now in pairs if repr(then) != repr(now)), False)
 
 
 def _both(pattern: re.Pattern[str], one: str, other: str) -> tuple[str, str] | None:
