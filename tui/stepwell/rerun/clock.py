@@ -60,6 +60,11 @@ class Clock:
         """Whether the process has its own clock again."""
 
     @property
+    def moment(self) -> datetime:
+        """What it shows, to one that does not read it."""
+        return _EPOCH + timedelta(microseconds=self.now)
+
+    @property
     def was_read(self) -> bool:
         """Whether it has been since the last step or sleep."""
         return self._readings > 0

@@ -15,9 +15,11 @@ from psycopg.pq import TransactionStatus
 from stepwell.core.omitted import Stand
 from stepwell.core.past import Certainty
 from stepwell.core.recorded import RecordedStep
+from stepwell.core.sql_clock import at_time
 from stepwell.errors import DatabaseError, UsageError
 from stepwell.rerun.admitting import Way, begins_block, named_with_schema
 from stepwell.rerun.asof import Pasts
+from stepwell.rerun.clock import Clock
 from stepwell.rerun.connections import AsyncReplayConnection, ReplayConnection, is_awaited
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.leaving import LEFT_BEHIND
@@ -62,9 +64,11 @@ class Database:
 class Visit:
     """One replay's use of it, opened with the first use. Usable from any thread."""
 
-    def __init__(self, database: Database, dialogue: Dialogue, stand_ins: Collection[str] = ()) -> None:
+    def __init__(
+        self, database: Database, dialogue: Dialogue, clock: Clock, stand_ins: Collection[str] = ()
+    ) -> None:
         """`stand_ins` are the names of tools that are replaced."""
-        self._database, self._dialogue = database, dialogue
+        self._database, self._dialogue, self._clock = database, dialogue, clock
         self._moments = Moments(dialogue.run)
         self._lock = threading.RLock()
         self._process = os.getpid()
@@ -81,6 +85,8 @@ class Visit:
         """What the agent has named with a schema, or something before it."""
         self.begun = False
         """Whether the agent is in a transaction of its own."""
+        self._began = clock.moment
+        """When that began."""
         self._ended = False
         """Whether a tool that was not executed has ended that."""
         self._closed = False
@@ -180,6 +186,8 @@ class Visit:
     def admit(self, text: str) -> str:
         """What is sent for a text of the agent's. Raises psycopg's error where the replay does not send it."""
         way = self._refusals.way_of(text)
+        if not self.begun or self._ended:
+            self._began = self._clock.moment
         self._named |= named_with_schema(text)
         if begins_block(text) and not self.begun:
             self.commit()
@@ -188,7 +196,7 @@ class Visit:
             self.commit()
         elif way is Way.ROLLBACK:
             self.rollback()
-        return text if way is Way.SENT else NOTHING
+        return at_time(text, self._began, self._clock.moment) if way is Way.SENT else NOTHING
 
     @contextmanager
     def _watched(self) -> Iterator[None]:

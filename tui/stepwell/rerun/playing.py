@@ -113,7 +113,9 @@ class _Play:
         self._clock = Clock(microseconds(_begin(recorded)) or 0, dialogue.is_aside)
         self._chance = Chance(recorded, dialogue.lanes)
         database = terms.database
-        self._visit = None if database is None else Visit(database, dialogue, terms.instead.stand_ins)
+        self._visit = (
+            None if database is None else Visit(database, dialogue, self._clock, terms.instead.stand_ins)
+        )
         self._hosts: Collection[str] = () if database is None else database.hosts
         self._playback = Playback(
             dialogue, self._clock, self._chance, terms.instead, terms.connection, self._visit
