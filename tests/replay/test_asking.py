@@ -156,6 +156,12 @@ def test_the_next_statement_runs_whatever_became_of_the_one_before(replayer: Rep
         assert replayer.query(1, Moment.AFTER, "SELECT 7").rows.rows == (("7",),)
 
 
+def test_a_statement_that_asks_for_the_time_is_told_todays_and_that_is_said(replayer: Replayer) -> None:
+    text = "SELECT count(*) FROM orders WHERE now() > now() - interval '1 day' AND current_date > '2001-1-1'"
+    answer = replayer.query(1, Moment.AFTER, text)
+    assert answer.caution.startswith("now, current_date: the time of today, not that of the step")
+
+
 def test_there_is_no_such_step(replayer: Replayer) -> None:
     with pytest.raises(NotFoundError, match="has no step 9"):
         replayer.query(9, Moment.AFTER, "SELECT 1")

@@ -52,7 +52,8 @@ with --json, one object:
              "uncertain" or "unknown"
   seen       what the statement reads: a list of {{"name", "how", "certainty",
              "why"}}; how is "past", "today" or, of functions, "opaque"
-  caution    why nothing but the role bounds what it does; or null
+  caution    why nothing but the role bounds what it does, and that a time is
+             today's; or null
   replay     {{"isolation", "milliseconds", "retries", "notes", "rolled_back"}}
 """
 

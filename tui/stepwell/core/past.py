@@ -96,7 +96,7 @@ class Answer:
     instant: Instant | None
     """None where the step was recorded without one: then all that is shown is today's."""
     caution: str = ""
-    """A line about a role that may do more than look; else empty."""
+    """A line about a role that may do more than look, and a time that is not that of the step; else empty."""
 
 
 @dataclass(frozen=True, slots=True)

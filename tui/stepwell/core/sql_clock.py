@@ -44,6 +44,11 @@ def at_time(text: str, began: datetime, now: datetime) -> str:
     return "".join([*parts, text[at:]])
 
 
+def asked_for(text: str) -> list[str]:
+    """By what a text asks for the time: `now`, `current_date`."""
+    return list(dict.fromkeys(name for name, *_ in _asked(tokens(text))))
+
+
 def _asked(found: Sequence[Token]) -> Iterator[tuple[str, int, int, str]]:
     """What asks for the time, from where to where it does, and the type of that."""
     for at, token in enumerate(found):

@@ -9,6 +9,7 @@ import psycopg
 
 from stepwell.core.names import sql_name
 from stepwell.core.past import Answer, Certainty, Instant, Rows, Seen, Table
+from stepwell.core.sql_clock import asked_for
 from stepwell.core.statements import Statement, parse
 from stepwell.core.tokens import name_at
 from stepwell.core.world import Moment
@@ -50,7 +51,7 @@ class Asking:
             (rows, seen, tables, instant), report = self._reader.read(
                 lambda c: _ask(c, self._steps.of(c), number, moment, statement, limit)
             )
-            caution = _caution(self._reader.caution, seen)
+            caution = _caution(self._reader.caution, seen, statement)
         finally:
             self._reader.close()
         replay = replay_of(report, self._clock() - started)
@@ -116,10 +117,12 @@ def _judged(seen: Seen, tables: Sequence[Table]) -> Seen:
     return replace(seen, verdict=worth)
 
 
-def _caution(role: str, seen: Sequence[Seen]) -> str:
-    """With the functions that a statement calls of which only the role bounds what they do."""
+def _caution(role: str, seen: Sequence[Seen], statement: Statement) -> str:
+    """With what a statement is told of today, and the functions of which only the role bounds what they do."""
+    asked = asked_for(statement.text)
+    times = asked and f"{', '.join(asked)}: the time of today, not that of the step"
     unknown = [relation.name for relation in seen if relation.how == OPAQUE]
     calls = (
         unknown and f"calls {', '.join(unknown)}, which may do what the role may, beyond the transaction too"
     )
-    return "; ".join(part for part in (calls, role) if part)
+    return "; ".join(part for part in (times, calls, role) if part)
