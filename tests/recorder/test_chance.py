@@ -124,7 +124,7 @@ def test_only_code_of_the_run_is_noted(recorder: Recorder, run_row: Any) -> None
 def test_uuid_is_otherwise_as_it_was(recorder: Recorder) -> None:
     stand_in = vars(uuid)["os"]
     assert isinstance(stand_in, chance.Os)
-    chance.watch_uuid()
+    chance.watch()
     assert vars(uuid)["os"] is stand_in
     assert stand_in.getpid() == os.getpid()
     with pytest.raises(AttributeError):

@@ -1,14 +1,17 @@
-"""What a run draws of chance, so that a replay can draw the same: the state of `random`, and what `uuid` gives.
+"""What a run draws of chance, so that a replay can draw the same: the state of `random`, what others of Python give.
 
 `uuid` takes its bytes from its module's `os`. From the first recorder of a process on, that is one that passes
-everything on and notes what it gave to the run that asked. What a recorded call draws is not noted, for a replay does
-not make the call.
+everything on and notes what it gave to the run that asked. `tempfile` takes its names from the same. What a recorded
+call draws is not noted, for a replay does not make the call.
 """
 
+import base64
 import os
 import random
+import tempfile
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any
 
 from stepwell.core.chance import State, to_json
@@ -25,7 +28,7 @@ _SOME = 4
 
 
 class Draws:
-    """What `uuid` gave to one run, by lane, until a step takes it along.
+    """What was given to one run, by lane, until a step takes it along.
 
     Without a lock, as a collected object may draw in the middle of anything: nobody else is in the lane of the caller.
     """
@@ -63,19 +66,33 @@ class Draws:
 
 
 class Os:
-    """Stands for the module `os` in `uuid`."""
+    """Stands for the module `os` in another module, but for some of its functions."""
 
-    def __init__(self, draw: Callable[[int], bytes]) -> None:
-        self.urandom = draw
+    def __init__(self, **functions: Callable[..., Any]) -> None:
+        vars(self).update(functions)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
 
 
-def watch_uuid() -> None:
-    """Have what `uuid` gives noted for the run that asks. Once is enough."""
+NAMES = "_name_sequence"
+"""Where `tempfile` keeps what it takes the names of temporary files from; None before the first."""
+
+
+def names(draw: Callable[[int], bytes]) -> Iterator[str]:
+    """Such names, eight letters and digits each, of what `draw` gives. Usable from any thread, as no generator is."""
+    return map(_name, map(draw, repeat(5)))
+
+
+def _name(drawn: bytes) -> str:
+    return base64.b32encode(drawn).decode().lower()
+
+
+def watch() -> None:
+    """Have what `uuid` and `tempfile` give noted for the run that asks. Once is enough."""
     if vars(uuid).get("os") is os:
-        vars(uuid)["os"] = Os(_draw)
+        vars(uuid)["os"] = Os(urandom=_draw)
+        vars(tempfile)[NAMES] = names(_draw)
 
 
 def _draw(count: int) -> bytes:

@@ -19,7 +19,7 @@ from stepwell.core.codec.text import clean
 from stepwell.core.redaction import Redactor
 from stepwell.errors import DatabaseError, EncodingError, NotFoundError, StepwellError, UsageError
 from stepwell.recorder import clock, waiting
-from stepwell.recorder.chance import Dice, own_uuid, watch_uuid
+from stepwell.recorder.chance import Dice, own_uuid, watch
 from stepwell.recorder.failures import cause, failure
 from stepwell.recorder.intents import EndRun, Errand, OpenRun, ResumeRun
 from stepwell.recorder.keeping import Keep, checked
@@ -101,7 +101,7 @@ class Recorder:
         first = None if connects_late() else self._begin(folder)
         self._chance = chance
         if chance:
-            watch_uuid()
+            watch()
         self._writer = Writer(self._connect, first, self._spool, lazy=durability == "ahead")
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""`random` and `uuid` as they were: the numbers that an agent draws are those that it drew then."""
+"""`random`, `uuid` and `tempfile` as they were: what an agent draws is what it drew then."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Chance:
         return {lane: given[told[lane] :] for lane, given in self._given.copy().items()}
 
     def bytes(self, count: int) -> bytes:
-        """In place of `os.urandom`, for `uuid`; where the recorder notes nothing, that itself."""
+        """In place of `os.urandom`, for `uuid` and `tempfile`; where the recorder notes nothing, that itself."""
         frame = current_frame()
         if frame is None or frame.served:
             return os.urandom(count)
@@ -67,7 +67,7 @@ class Chance:
         real = vars(uuid)["os"]
         if self._begin is not None:
             random.setstate(self._begin)
-        vars(uuid)["os"] = Os(self.bytes)
+        vars(uuid)["os"] = Os(urandom=self.bytes)
         try:
             yield
         finally:

@@ -17,7 +17,7 @@ from stepwell.core.steps import RunHead, Stored
 from stepwell.core.whole import payload, with_bases
 from stepwell.errors import RecordingError, UsageError
 from stepwell.recorder import clock
-from stepwell.recorder.chance import Dice, own_uuid, watch_uuid
+from stepwell.recorder.chance import Dice, own_uuid, watch
 from stepwell.recorder.intents import EndRun, FinishStep, Intent, StartStep
 from stepwell.recorder.prompts import Prompts
 from stepwell.recorder.redaction import Redact, redactor
@@ -92,7 +92,7 @@ def record(
     if isinstance(agent, PushAgent):
         raise UsageError("an agent that is fed makes no calls by itself, so nothing can be recorded of it")
     check(agent)
-    watch_uuid()
+    watch()
     memory, started, dice = Memory(), clock.now(), Dice()
     random, zone = dice.note(), local_zone()
     # A trail asks for no more of its writer than Memory does.

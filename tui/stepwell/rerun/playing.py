@@ -34,6 +34,7 @@ from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playback import Playback
 from stepwell.rerun.scripts import as_main, module_of
 from stepwell.rerun.stops import BeginAgain, Reached, Refused, Stop, quiet
+from stepwell.rerun.temporary import Temporary
 from stepwell.rerun.zone import in_zone, is_known
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class _Play:
             )
         self._clock = Clock(microseconds(_begin(recorded)) or 0, dialogue.is_aside)
         self._chance = Chance(recorded, dialogue.lanes)
+        self._temporary = Temporary(self._chance.bytes, dialogue.note)
         database = terms.database
         self._visit = (
             None if database is None else Visit(database, dialogue, self._clock, terms.instead.stand_ins)
@@ -143,7 +145,7 @@ class _Play:
         if isinstance(dialogue.stop, BeginAgain):
             return None
         if self._chance.missing:
-            dialogue.note("uuid was drawn from more often than was recorded")
+            dialogue.note("uuid or tempfile was drawn from more often than was recorded")
         if dialogue.stop is None and not dialogue.live:
             if not dialogue.asked and callable(agent) and not takes(agent, 1):
                 dialogue.note(
@@ -166,6 +168,7 @@ class _Play:
 
     def _call(self, agent: Agent) -> tuple[object, BaseException | None]:
         with ExitStack() as stack:
+            stack.callback(self._remove_files)
             stack.enter_context(self._guarded)
             if self._going is not None:
                 stack.callback(self._going.close)
@@ -175,10 +178,15 @@ class _Play:
             stack.enter_context(in_zone(self._dialogue.run.zone))
             stack.enter_context(self._clock.installed())
             self._guarded.enter_context(self._chance.installed())
+            self._guarded.enter_context(self._temporary.installed())
             stack.enter_context(loop.installed(self._clock, self._stuck))
             stack.enter_context(quiet())
             self._replayed = stack.enter_context(replayed(self._refuse_run))
             return _outcome(agent, self._run, self._dialogue)
+
+    def _remove_files(self) -> None:
+        if not self._dialogue.live:
+            self._temporary.remove()
 
     def _known(self) -> None:
         if not isinstance(self._dialogue.stop, BeginAgain):
