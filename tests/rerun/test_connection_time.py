@@ -12,7 +12,8 @@ from psycopg.rows import dict_row
 
 from stepwell import Run
 from stepwell.core.recorded import RecordedRun
-from tests.rerun.orders import again, make, record
+from stepwell.store.watching import watch
+from tests.rerun.orders import again, assert_same, do, make, record, tell
 
 THEN = datetime(2001, 2, 3, 4, 5, 6, 700_000, tzinfo=UTC)
 
@@ -86,6 +87,34 @@ def test_what_an_agent_writes_has_the_time_of_then(read: Read) -> None:
     assert read(write, "SELECT made FROM orders WHERE id = 1", writing=True) == [{"made": THEN}]
 
 
+def test_what_a_column_is_given_by_itself_and_has_to_be_is_told_too(dsn: str, long_ago: RecordedRun) -> None:
+    columns = ("day date DEFAULT current_date", "at timestamp DEFAULT (now() AT TIME ZONE 'utc')")
+    owner = f"CREATE TABLE offers (id int PRIMARY KEY, {', '.join(columns)}, until timestamptz CHECK (until > now()))"
+    do(dsn, owner)
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        watch(connection, "offers")
+
+    def agent(run: Run) -> None:
+        own = run.connection
+        own.execute("SET TIME ZONE 'UTC'")
+        for number in range(2):
+            now = THEN.replace(tzinfo=None) + timedelta(days=number)
+            until = now + timedelta(hours=1)
+            own.execute("INSERT INTO offers (id, until) VALUES (%s, %s)", [number, until])
+            own.execute("SAVEPOINT one")
+            with pytest.raises(psycopg.errors.CheckViolation):
+                own.execute("INSERT INTO offers (id, until) VALUES (7, %s)", [now - timedelta(hours=1)])
+            own.execute("ROLLBACK TO one")
+            found = own.execute(
+                "SELECT day, at, until > now() FROM offers WHERE id = %s", [number]
+            ).fetchone()
+            assert found == (now.date(), now, True)
+            own.commit()
+            time.sleep(86400)
+
+    assert again(dsn, long_ago, agent, writing=True).same
+
+
 def test_a_transaction_has_one_time_and_the_next_one_another(dsn: str, long_ago: RecordedRun) -> None:
     minute = timedelta(minutes=1)
 
@@ -117,3 +146,64 @@ def test_one_that_awaits_its_connection_is_told_too(dsn: str, long_ago: Recorded
         assert await cursor.fetchone() == (THEN - timedelta(days=1),)
 
     assert again(dsn, long_ago, agent).same
+
+
+def test_a_block_has_the_time_at_which_it_begins(dsn: str, long_ago: RecordedRun) -> None:
+    minute = timedelta(minutes=1)
+
+    def agent(run: Run) -> None:
+        own = run.connection
+        for number, own.autocommit in enumerate([False, True]):
+            before = THEN + 3 * number * minute
+            assert own.execute("SELECT now()").fetchone() == (before,)
+            own.commit()
+            time.sleep(60)
+            with own.transaction():
+                time.sleep(60)
+                assert own.execute("SELECT now()").fetchone() == (before + minute,)
+            time.sleep(60)
+
+    assert again(dsn, long_ago, agent).same
+
+
+def test_a_transaction_that_a_tool_has_begun_is_as_old_as_that_step(dsn: str) -> None:
+    def agent(run: Run) -> None:
+        own = run.connection
+
+        def note() -> None:
+            own.execute("INSERT INTO notes (body) VALUES ('x')")
+            time.sleep(0.02)
+
+        own.execute("SELECT now()")
+        own.commit()
+        run.tool(note)
+        began, now = own.execute("SELECT now(), clock_timestamp()").fetchone()
+        run.tool(tell, timedelta(seconds=0.02) <= now - began)
+
+    assert again(dsn, record(dsn, agent), agent).same
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT now(), nosuch FROM orders",
+        "SELECT id FROM orders WHERE made > now() - interval '7 days' AND made <= CURRENT_TIMESTAMP AND state = 'x'",
+        "SELECT count(*)\nFROM orders\nWHERE now() > made AND id = %(id)s AND now() + 1",
+        "INSERT INTO orders (made, nosuch) VALUES (now(), 1)",
+        "UPDATE orders SET made = now() WHERE now() = 'never'",
+        "SELECT (now()",
+    ],
+)
+@pytest.mark.parametrize("name", ["", "of the server"])
+def test_an_error_tells_of_the_text_that_the_agent_has_sent(dsn: str, text: str, name: str) -> None:
+    def agent(run: Run) -> None:
+        with run.connection.cursor(name=name or None) as cursor:
+            try:
+                cursor.execute(text, {"id": 1})
+            except psycopg.Error as problem:
+                run.tool(tell, str(problem))
+            else:
+                raise AssertionError
+        run.connection.rollback()
+
+    assert_same(again(dsn, record(dsn, agent), agent))

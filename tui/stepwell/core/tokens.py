@@ -66,6 +66,20 @@ def tokens(text: str) -> list[Token]:
     return result
 
 
+def statements(found: Sequence[Token]) -> Iterator[list[Token]]:
+    """Without those that are empty. A body in BEGIN ATOMIC counts as several."""
+    statement: list[Token] = []
+    for token in found:
+        if token[:2] == (Kind.OTHER, ";"):
+            if statement:
+                yield statement
+            statement = []
+        else:
+            statement.append(token)
+    if statement:
+        yield statement
+
+
 def is_uescape(found: Sequence[Token]) -> bool:
     """Whether these begin with UESCAPE and a string."""
     return len(found) > 1 and found[0][:2] == (Kind.WORD, "uescape") and found[1].kind is Kind.STRING

@@ -11,12 +11,12 @@ refuses, in the transaction of the replay and, as long as nobody says READ WRITE
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum, auto
 from itertools import pairwise
 
 from stepwell.core.effects import why_refused
-from stepwell.core.tokens import Kind, Token, tokens
+from stepwell.core.tokens import Kind, Token, statements, tokens
 
 
 class Way(Enum):
@@ -81,8 +81,7 @@ _WRITES = {("insert", "into"), ("delete", "from"), ("merge", "into"), ("truncate
 
 def way_of(text: str) -> Way:
     """What becomes of this text. Raises UnfitError."""
-    statements = list(_statements(tokens(text)))
-    ways = [_way(statement) for statement in statements]
+    ways = [_way(statement) for statement in statements(tokens(text))]
     if len(ways) == 1:
         return ways[0]
     if Way.COMMIT in ways or Way.ROLLBACK in ways:
@@ -94,7 +93,7 @@ def way_of(text: str) -> Way:
 
 def begins_block(text: str) -> bool:
     """Whether it begins a transaction."""
-    return any(statement[0].value in ("begin", "start") for statement in _statements(tokens(text)))
+    return any(statement[0].value in ("begin", "start") for statement in statements(tokens(text)))
 
 
 def locks_rows(text: str) -> bool:
@@ -147,20 +146,6 @@ def _name(found: Sequence[Token]) -> str | None:
         elif place % 2 == 0 or token.value != ".":
             break
     return ".".join(parts) or None
-
-
-def _statements(found: Sequence[Token]) -> Iterator[list[Token]]:
-    """Without those that are empty. A body in BEGIN ATOMIC counts as several, which does no harm."""
-    statement: list[Token] = []
-    for token in found:
-        if token[:2] == (Kind.OTHER, ";"):
-            if statement:
-                yield statement
-            statement = []
-        else:
-            statement.append(token)
-    if statement:
-        yield statement
 
 
 def _way(statement: Sequence[Token]) -> Way:

@@ -7,11 +7,15 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import ref
 
 import psycopg
 from psycopg import sql, waiting
 from psycopg.abc import PQGen
 from psycopg.pq.abc import PGconn
+
+from stepwell.core.sql_clock import Told
+from stepwell.core.sql_errors import in_own_words
 
 if TYPE_CHECKING:
     from psycopg._connection_base import BaseConnection
@@ -33,8 +37,12 @@ class Keeper(Protocol):
         """The database has refused something. Raises Stop where that ends the replay."""
         ...
 
-    def admit(self, text: str) -> str:
+    def admit(self, text: str) -> Told:
         """What is sent for a text of the agent's. Raises psycopg.Error where it is not sent."""
+        ...
+
+    def begin(self) -> None:
+        """A transaction of the agent's own begins."""
         ...
 
     def check(self) -> None:
@@ -76,8 +84,9 @@ def _admitted(cursor: Any, query: Any) -> Any:
         text = query
     else:
         return query
-    sent = connection.keeper.admit(text)
-    return query if sent == text else sent
+    told = connection.keeper.admit(text)
+    connection.told = ref(cursor), told
+    return query if told.text == text else told.text
 
 
 @cache
@@ -103,6 +112,8 @@ class _Closing:
     """Before a connection's own methods: what the agent has closed leads nowhere, though the replay goes on."""
 
     keeper: Keeper
+    told: tuple[ref[Any], Told] | None = None
+    """What a cursor has sent last."""
     _closed: bool
 
     @property
@@ -126,6 +137,17 @@ def _check(connection: ReplayConnection | AsyncReplayConnection, name: str) -> N
         raise psycopg.ProgrammingError(FORBIDDEN.format(name))
 
 
+def _met(connection: ReplayConnection | AsyncReplayConnection, problem: psycopg.Error) -> None:
+    """As `Keeper.met`; an error that shows where in a statement it is shows the agent's own."""
+    sent_by, told = connection.told or (None, Told(""))
+    query = None if sent_by is None else getattr(sent_by(), "_query", None)
+    place = problem.diag.statement_position
+    if told.instead and place is not None and query is not None:
+        sent = query.query.decode(connection.info.encoding, "replace")
+        problem.args = (in_own_words(str(problem), int(place), sent, told.instead), *problem.args[1:])
+    connection.keeper.met(problem)
+
+
 def _is_apart(connection: BaseConnection[Any]) -> bool:
     return connection.autocommit and not connection._num_transactions
 
@@ -146,7 +168,7 @@ class ReplayConnection(_Factories, _Closing, psycopg.Connection[Any]):
         try:
             return super().wait(gen, *args, **kwargs)
         except psycopg.Error as problem:
-            self.keeper.met(problem)
+            _met(self, problem)
             raise
 
     def commit(self) -> None:
@@ -167,6 +189,8 @@ class ReplayConnection(_Factories, _Closing, psycopg.Connection[Any]):
         is_outer = not self.keeper.begun
         try:
             with super().transaction(savepoint_name, force_rollback) as transaction:
+                if is_outer:
+                    self.keeper.begin()
                 yield transaction
         finally:
             if is_outer:  # one that failed is rolled back already
@@ -207,7 +231,7 @@ class AsyncReplayConnection(_Factories, _Closing, psycopg.AsyncConnection[Any]):
         try:
             return waiting.wait(gen, self.pgconn.socket)
         except psycopg.Error as problem:
-            self.keeper.met(problem)
+            _met(self, problem)
             raise
 
     async def commit(self) -> None:

@@ -15,7 +15,7 @@ from psycopg.pq import TransactionStatus
 from stepwell.core.omitted import Stand
 from stepwell.core.past import Certainty
 from stepwell.core.recorded import RecordedStep
-from stepwell.core.sql_clock import at_time
+from stepwell.core.sql_clock import Told, at_time
 from stepwell.errors import DatabaseError, UsageError
 from stepwell.rerun.admitting import Way, begins_block, named_with_schema
 from stepwell.rerun.asof import Pasts
@@ -100,6 +100,8 @@ class Visit:
         self._moments.answered(step)
         if self._pasts is not None and step.number not in self._dialogue.executed:
             ended, open_ = self._pasts.leaves_open(step.number)
+            if open_ and (ended or not self.begun):
+                self._began = step.started or self._clock.moment
             self._ended = self._ended or (ended and self.begun)
             self.begun = open_ or (self.begun and not ended)
 
@@ -159,9 +161,11 @@ class Visit:
                 if self._ended or (apart and not self.begun):
                     self._ended = False
                     held.commit()
-                self.begun = self.begun or not apart
+                if not apart:
+                    self.begin()
                 if held.status == TransactionStatus.INTRANS:
                     self._turn(held)
+                    held.tell(self._began)
 
     def _turn(self, held: Held) -> None:
         stand = self._moments.of(self._dialogue.lanes.number())
@@ -183,20 +187,24 @@ class Visit:
                 doubt = f"{table.name} as of {stand.title}: {verdict.certainty}, {verdict.why}"
                 self._doubts.setdefault((table.schema, table.name), doubt)
 
-    def admit(self, text: str) -> str:
+    def admit(self, text: str) -> Told:
         """What is sent for a text of the agent's. Raises psycopg's error where the replay does not send it."""
         way = self._refusals.way_of(text)
-        if not self.begun or self._ended:
-            self._began = self._clock.moment
+        self._note_time()
         self._named |= named_with_schema(text)
         if begins_block(text) and not self.begun:
             self.commit()
-            self.begun = True
+            self.begin()
         elif way is Way.COMMIT:
             self.commit()
         elif way is Way.ROLLBACK:
             self.rollback()
-        return at_time(text, self._began, self._clock.moment) if way is Way.SENT else NOTHING
+        return at_time(text, self._began, self._clock.moment) if way is Way.SENT else Told(NOTHING)
+
+    def _note_time(self) -> None:
+        """If whatever comes is the first of its transaction, it is when that begins."""
+        if not self.begun:
+            self._began = self._clock.moment
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
@@ -211,6 +219,11 @@ class Visit:
         """The database has refused something. Raises Stop where the agent cannot go on as it did."""
         if self._held is not None:
             self._refusals.met(problem, self._held)
+
+    def begin(self) -> None:
+        """The agent's transaction begins, in whichever way it says so."""
+        self._note_time()
+        self.begun = True
 
     def commit(self) -> None:
         """End the agent's transaction."""

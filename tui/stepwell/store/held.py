@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import psycopg
@@ -54,6 +55,8 @@ class Held:
         """For each path that was set here, what was that of the session then."""
         self._marks: dict[str | None, Instant | None] = {}
         """For each mark that was set here, the last instant that names had meant by then."""
+        self._told: datetime | None = None
+        """What time overlays have been told last."""
         self._settled: Instant | None = None
         """That of the mark found last, up to which overlays are settled."""
         with ExitStack() as unless_begun:
@@ -137,6 +140,12 @@ class Held:
         (now,) = self.raw.execute(query("mark_place"), {"mark": mark}, prepare=False).fetchone() or ("",)
         self._paths[now] = self._path
         return found
+
+    def tell(self, now: datetime) -> None:
+        """Have overlays take this as the time."""
+        if self.overlays and now != self._told:
+            self.raw.execute(query("set_clock"), {"now": now}, prepare=False)
+            self._told = now
 
     def wrote(self, before: Instant, after: Instant, origin: Origin | None) -> bool:
         """Whether the agent's connection, which both are of, wrote to a watched table between the two."""

@@ -13,6 +13,7 @@ from psycopg import Connection, errors, sql
 from psycopg.rows import dict_row
 
 from stepwell.core.past import Certainty
+from stepwell.core.sql_clock import in_expression
 from stepwell.errors import DatabaseError
 from stepwell.store.asof import Standing
 from stepwell.store.bounded import begin
@@ -23,6 +24,8 @@ from stepwell.store.texts import equal
 
 TEMP = "pg_temp"
 READ_WRITE = "READ COMMITTED READ WRITE"
+_TIME = "TIMESTAMPTZ 'epoch' + currval('pg_temp.\"stepwell!clock\"'::regclass) * INTERVAL '1 microsecond'"
+"""What they were told last."""
 _NUMBERED = re.compile(r"nextval\('(?:[^']|'')*'::regclass\)")
 
 
@@ -117,6 +120,7 @@ def make(connection: Connection[Any], standings: Sequence[Standing]) -> tuple[Ov
     """Make them, in a transaction of its own. Raises DatabaseError where this role or this server does not let it."""
     try:
         begin(connection, READ_WRITE)
+        connection.execute(query("make_clock"))
         found = tuple(_make(connection, standing) for standing in standings)
         connection.execute("COMMIT")
     except errors.Error as problem:
@@ -205,7 +209,7 @@ def _give_default(connection: Connection[Any], overlay: Overlay, column: Column)
     if default is not None:
         connection.execute(
             sql.SQL("ALTER VIEW {} ALTER COLUMN {} SET DEFAULT {}").format(
-                overlay.view, sql.Identifier(column.name), raw(default)
+                overlay.view, sql.Identifier(column.name), raw(in_expression(default, _TIME))
             )
         )
 
@@ -289,7 +293,7 @@ def _checked(overlay: Overlay, name: str, expression: str) -> sql.Composed:
         "IF {fails} IS FALSE THEN RAISE check_violation USING MESSAGE = {said}, DETAIL = {row}, SCHEMA = {schema},"
         " TABLE = {table}, CONSTRAINT = {name}; END IF;"
     ).format(
-        fails=_worked_out(overlay, expression, table.columns),
+        fails=_worked_out(overlay, in_expression(expression, _TIME), table.columns),
         said=sql.Literal(f'new row for relation "{table.name}" violates check constraint "{name}"'),
         row=_failing(overlay),
         schema=sql.Literal(table.schema),
