@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from stepwell.core.codec import Unavailable
+from stepwell.core.codec import Unavailable, parse
+from stepwell.core.codec.references import type_name
 from stepwell.core.divergence import Divergence, Kind, alike
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.state import Path, path_text
@@ -17,6 +20,7 @@ TIME = 'if that is the time of now, it has to be a step: run.value("now", …)'
 DEADLINE = 'if a deadline ended that, the time that it is counted from has to be a step: run.value("now", …)'
 CHANCE = 'if that is drawn by chance, it has to be a step: run.value("id", …)'
 ORDER = "if that is the order of a set, it has to be sorted: it is another one in each process"
+PROCESS = "if that is an id(), a hash() or an address in memory, it is another one in each process"
 
 _TYPES = {"t": "tuple", "b": "bytes"}
 """Names of types for people, where the codec has others."""
@@ -50,15 +54,29 @@ _CHANCE = re.compile(
     r"(?<![0-9A-Za-z])(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
     r"|(?=\d*[A-Fa-f])(?=[A-Fa-f]*\d)[0-9A-Fa-f]{12,})(?![0-9A-Za-z])"
 )
+_OF_PROCESS = re.compile(r"(?<![\w.])(?:0x[0-9A-Fa-f]{6,16}|-?\d{15,19})(?![\w.])")
 
 
 def hinted(found: Divergence, run: RecordedRun) -> Divergence:
     """The same with a hint, where both sides look like what is another one each time."""
     if found.hint is not None or found.kind not in _KINDS:
         return found
-    began = run.head.started or (run.steps[0].started if run.steps else None)
-    hint = _hint(found.expected, found.actual, began)
+    hint = _hint(found.expected, found.actual, run.began)
     return replace(found, hint=ORDER if hint is None and _is_reordered(*_sides(found)) else hint)
+
+
+def of_here(found: Divergence, here: Mapping[str, str]) -> Divergence:
+    """The same with a hint, where what it is now is what is found around the process: `here`, with the words for it."""
+    sides = found.expected, found.actual
+    if found.hint is not None or found.kind not in _KINDS or not all(isinstance(x, str | int) for x in sides):
+        return found
+    expected, actual = map(str, sides)
+    at = alike(expected, actual)
+    for text, words in here.items():
+        pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
+        if any(match.start() <= at < match.end() for match in pattern.finditer(actual)):
+            return replace(found, hint=f'if that is {words}, it has to be a step: run.value("here", …)')
+    return found
 
 
 def by_the_clock(left: Divergence, run: RecordedRun) -> Divergence:
@@ -87,8 +105,13 @@ def _hint(expected: object, actual: object, began: datetime | None) -> str | Non
             return CHANCE
         numbers = _both(_NUMBER, expected, actual) or ()
         is_now = [_is_time(float(number), began) for number in numbers] == [True, True]
-        return TIME if is_now or _both(_TIME, expected, actual) else None
-    return TIME if _is_time(expected, began) and _is_time(actual, began) else None
+        if is_now or _both(_TIME, expected, actual):
+            return TIME
+        return PROCESS if _both(_OF_PROCESS, expected, actual) else None
+    if _is_time(expected, began) and _is_time(actual, began):
+        return TIME
+    is_number = type(expected) is int and type(actual) is int
+    return PROCESS if is_number and _both(_OF_PROCESS, str(expected), str(actual)) else None
 
 
 def _sides(found: Divergence) -> tuple[object, object]:
@@ -158,8 +181,21 @@ def _of_types(path: Path, *sides: object) -> str | None:
     then, now = map(_type, sides)
     if then != now:
         return f"they look alike, but {path_text(path)} was of type {then} and is of type {now}"
-    tags = {side.tag for side in sides if isinstance(side, Unavailable)}
-    return f"they look alike, but {path_text(path)} is another {then}" if len(tags) > 1 else None
+    tags = [side.tag for side in sides if isinstance(side, Unavailable)]
+    if len(set(tags)) < 2:
+        return None
+    old, new = map(_class, tags)
+    more = f"was a {old} and is a {new}" if old and new and old != new else f"is another {then}"
+    return f"they look alike, but {path_text(path)} {more}"
+
+
+def _class(tag: str) -> str | None:
+    """What class a value is of, where its tag says that."""
+    read: Any = parse(tag)
+    _, *more = read[0]
+    reference = more[0] if more else ""
+    first = reference if isinstance(reference, str) else reference[0]
+    return type_name(reference) if ":" in first else None
 
 
 def _type(value: object) -> str:

@@ -73,6 +73,11 @@ class RecordedRun:
         """Whether the run came to an end, so that an agent that goes on does otherwise than it did."""
         return self.head.status in ("ok", "failed")
 
+    @property
+    def began(self) -> datetime | None:
+        """When it did, of a run that was written by hand its first step; None where that is not recorded."""
+        return self.head.started or (self.steps[0].started if self.steps else None)
+
     @cached_property
     def ends(self) -> dict[int, datetime]:
         """When each step ended, for a replay: no two at once, and in the order in which they did.

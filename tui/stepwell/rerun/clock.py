@@ -35,6 +35,8 @@ WAIT = 0.005
 """Seconds that count as such."""
 SLICE = 0.01
 """Seconds between two looks at the clock of one that waits for it."""
+IMPORT = 1.0
+"""Seconds before a run in which the agent's module is taken to have been imported."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SLEEP, _MONOTONIC = time.sleep, time.monotonic
 
@@ -215,6 +217,19 @@ class Clock:
                 stack.callback(setattr, time, name, real[name])
                 setattr(time, name, function)
             yield
+
+
+@contextmanager
+def shortly_before(began: datetime | None) -> Iterator[None]:
+    """As long as this lasts, time goes by from just before the beginning of a run on: what an import asks for the date.
+
+    Nothing else of the clock is another one, for whatever the import starts may go on.
+    """
+    if began is None:
+        yield
+        return
+    with time_machine.travel(began.timestamp() - IMPORT, tick=True):
+        yield
 
 
 def microseconds(when: datetime | None) -> int | None:

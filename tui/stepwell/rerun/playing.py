@@ -111,7 +111,7 @@ class _Play:
             dialogue.note(
                 f"the time zone {recorded.zone} is not known here: its local time is UTC; install tzdata"
             )
-        self._clock = Clock(microseconds(_begin(recorded)) or 0, dialogue.is_aside)
+        self._clock = Clock(microseconds(recorded.began) or 0, dialogue.is_aside)
         self._chance = Chance(recorded, dialogue.lanes)
         self._temporary = Temporary(self._chance.bytes, dialogue.note)
         database = terms.database
@@ -213,11 +213,6 @@ class _Play:
         words = f"the agent waits for what never comes{waits_at()}"
         stop: Stop = Refused(words) if self._dialogue.run.complete else Reached(words)
         raise self._dialogue.end(stop)
-
-
-def _begin(recorded: RecordedRun) -> Any:
-    first = recorded.steps[0].started if recorded.steps else None
-    return recorded.head.started or first
 
 
 def _outcome(agent: Agent, run: Run, dialogue: Dialogue) -> tuple[object, BaseException | None]:

@@ -26,12 +26,14 @@ from stepwell.rerun.child.line import Line, Message
 from stepwell.rerun.child.playing import flush, play_and_end, refuse_too_little
 from stepwell.rerun.child.setup import AGAIN, MARK, WROTE, Setup
 from stepwell.rerun.child.sources import Sources
+from stepwell.rerun.clock import shortly_before
 from stepwell.rerun.database import Database
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.leaving import Live
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playing import GIVE_INNER, Agent, Terms
 from stepwell.rerun.scripts import as_main
+from stepwell.rerun.zone import in_zone
 
 
 @dataclass(frozen=True)
@@ -73,17 +75,21 @@ def _prepare(setup: Setup) -> None:
     faulthandler.enable(setup.trace)
     trace_exits(setup.trace)
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # both are ordinary files here
+        # Whoever reads it takes it for UTF-8, and the locale of here is not that of where the agent ran.
+        stream.reconfigure(line_buffering=True, encoding="utf-8", errors=stream.errors)  # type: ignore[union-attr]  # both are ordinary files here
+    if sys.flags.safe_path:
+        sys.path.insert(0, os.getcwd())
 
 
 def _serve(line: Line, agency: Agency, notes: dict[str, None]) -> None:
     setup = agency.setup
     faulthandler.dump_traceback_later(setup.timeout, exit=True, file=setup.trace)
-    with replayed(_refuse_run):
+    recorded = agency.recorded
+    with replayed(_refuse_run), in_zone(recorded.zone), shortly_before(recorded.began):
         agent = find_agent(setup.agent)
     faulthandler.cancel_dump_traceback_later()
     refuse_too_little(setup.memory)
-    with as_main(sys.modules[setup.agent.partition(":")[0]], agency.recorded):
+    with as_main(sys.modules[setup.agent.partition(":")[0]], recorded):
         _replay_on_demand(line, agency, agent, notes)
 
 
