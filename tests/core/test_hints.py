@@ -1,6 +1,9 @@
 """A difference that is none of the agent's doing says what may be the cause, and others say nothing."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
+from enum import Enum
+from pathlib import PosixPath, PurePosixPath
 from typing import Any
 from uuid import UUID
 
@@ -8,13 +11,23 @@ import pytest
 
 from stepwell.core.codec import encode
 from stepwell.core.divergence import Asked, Divergence, Kind, first_difference
-from stepwell.core.hints import CHANCE, ORDER, TIME, hinted, unlike
+from stepwell.core.hints import CHANCE, ORDER, PROCESS, TIME, hinted, of_here, unlike
 from stepwell.core.recorded import RecordedRun
 from stepwell.core.shown import held, shown
 from stepwell.core.steps import RunHead
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 SECONDS = int(NOON.timestamp())
+
+
+class There:
+    class Kind(Enum):
+        A = "a"
+
+
+class Here:
+    class Kind(Enum):
+        A = "a"
 
 
 @pytest.mark.parametrize(
@@ -79,12 +92,58 @@ def test_a_list_in_another_order_is_told_as_such(recorded: Any, now: Any, hint: 
 
 
 @pytest.mark.parametrize(
+    ("recorded", "now", "hint"),
+    [
+        ("<Order at 0x7fe283ac5090>", "<Order at 0x7fc04c94c0b0>", PROCESS),
+        (139882630107280, 140554662466000, PROCESS),
+        ("key -866029456205164701", "key 6149421231779124673", PROCESS),
+        (139882630107280, "140554662466000", None),
+        ("costs 0x10", "costs 0x20", None),
+        (12345678, 12345679, None),
+        ("1.398826301072801", "1.405546624660001", None),
+    ],
+)
+def test_what_python_makes_anew_in_each_process_is_told_as_such(
+    recorded: Any, now: Any, hint: str | None
+) -> None:
+    run = RecordedRun(RunHead(UUID(int=1), status="ok", started=NOON), ())
+    assert hinted(Divergence(Kind.INPUT, 1, "$", recorded, now), run).hint == hint
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "words"),
+    [
+        ("look in /srv/app please", "look in /home/me/app please", "os.getcwd()"),
+        ("/srv/app/data", "/home/me/app/data", "os.getcwd()"),
+        ("/home/you/cache", "/home/me/cache", "the home folder"),
+        (7665, 7687, "os.getpid()"),
+        ("pid 7665", "pid 7687", "os.getpid()"),
+        ("pid 7687 of one", "pid 7687 of two", None),
+        ("pid 7665", "pid 76871", None),
+        ("7687", None, None),
+        (["7665"], ["7687"], None),
+    ],
+)
+def test_what_is_found_around_the_process_is_told_by_how_it_is_asked_for(
+    recorded: Any, now: Any, words: str | None
+) -> None:
+    here = {"/home/me/app": "os.getcwd()", "/home/me": "the home folder", "7687": "os.getpid()"}
+    told = None if words is None else f'if that is {words}, it has to be a step: run.value("here", …)'
+    found = Divergence(Kind.INPUT, 1, "$", recorded, now)
+    assert of_here(found, here).hint == told
+    assert of_here(replace(found, hint="known"), here).hint == "known"
+    assert of_here(replace(found, kind=Kind.ORDER), here).hint is None
+
+
+@pytest.mark.parametrize(
     ("recorded", "now", "said"),
     [
         ([{"a": (1,)}], [{"a": [1]}], "$[0].a was of type tuple and is of type list"),
         ({"k": b"a"}, {"k": "b'a'"}, "$.k was of type bytes and is of type str"),
         ({"k": {1: 2}}, {"k": {"1": 2}}, "the keys of $.k are of other types"),
         ((1, {2}), (1, frozenset({2})), "$[1] was of type set and is of type frozenset"),
+        ([There.Kind.A], [Here.Kind.A], f"$[0] was a {__name__}.There.Kind and is a {__name__}.Here.Kind"),
+        (PurePosixPath("a"), PosixPath("a"), "$ is another path"),
     ],
 )
 def test_what_looks_alike_is_told_apart_by_its_type(recorded: Any, now: Any, said: str) -> None:

@@ -256,6 +256,10 @@ def test_what_the_agent_imports_late_is_read_anew_each_time(project: Project, ba
             "bad.py:1: importing bad raised ModuleNotFoundError: No module named 'nothing_such'",
         ),
         ("\n{}['KEY']", "bad.py:2: importing bad raised KeyError: 'KEY'"),
+        (
+            "import os\nos.environ['NO_SUCH_KEY']",
+            "bad.py:2: importing bad raised KeyError: 'NO_SUCH_KEY'; the environment is that of here",
+        ),
         ("\ndef main(run:", "bad.py:2: importing bad raised SyntaxError: '(' was never closed"),
         ("import sys; sys.exit('no')", "bad.py:1: importing bad raised SystemExit: no"),
     ],

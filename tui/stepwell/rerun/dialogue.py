@@ -10,7 +10,7 @@ from functools import cache
 
 from stepwell.core.causes import COPY
 from stepwell.core.divergence import Divergence, Kind
-from stepwell.core.hints import hinted
+from stepwell.core.hints import hinted, of_here
 from stepwell.core.identity import Identities, Question
 from stepwell.core.matching import Matcher
 from stepwell.core.recorded import RecordedRun, RecordedStep
@@ -22,6 +22,7 @@ from stepwell.recorder.context import current_frame
 from stepwell.recorder.lanes import Lanes, in_pool
 from stepwell.rerun.places import OWN, Places, callers, libraries
 from stepwell.rerun.stops import Diverged, Reached, Refused, Stop, WentLive
+from stepwell.rerun.surroundings import cached, here
 
 QUIET = 1.0
 """Seconds without any question after which nobody is expected to ask for what a replay still waits for."""
@@ -114,7 +115,9 @@ class Dialogue:
         """With the line that asks, and what may be the cause."""
         if found.hint is None and found.step is None and current_frame() is None:
             found = replace(found, hint=f"this thread is inside of no step; {COPY}")
-        found = hinted(replace(found, where=str(place) if place else None), self.run)
+        found = of_here(hinted(replace(found, where=str(place) if place else None), self.run), here())
+        if found.hint is None and found.kind in (Kind.OTHER, Kind.NOT_RECORDED) and found.asked is not None:
+            found = replace(found, hint=cached(found.asked.name))
         if found.hint is None and found.step is not None:
             found = replace(found, hint=self._matcher.missed(found.step))
         return found

@@ -17,6 +17,7 @@ from stepwell.recorder.failures import is_failure, type_of
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.stops import Diverged, Reached, Refused
+from stepwell.rerun.surroundings import why
 
 WELL = "an end without an error"
 _WHERE = re.compile(r"\nLINE \d+: .*\n *\^ *(?=\n|$)")
@@ -64,7 +65,8 @@ def _raised(left: Divergence, error: BaseException) -> Divergence:
     """That an error has kept it from asking for what is left."""
     place = Places(libraries()).of_error(error)
     where = None if place is None else str(place)
-    return replace(left, kind=Kind.RAISED, actual=words(error), where=where, others=())
+    hint = why(error) or left.hint
+    return replace(left, kind=Kind.RAISED, actual=words(error), where=where, others=(), hint=hint)
 
 
 def words(error: BaseException) -> str:
@@ -87,7 +89,8 @@ def _other_end(recorded: RecordedRun, error: BaseException | None) -> Divergence
         return None
     if expected is not None and actual is not None and _same_error(recorded, expected, actual):
         return None
-    return Divergence(Kind.RESULT, None, "$", expected or WELL, actual or WELL)
+    hint = None if error is None else why(error)
+    return Divergence(Kind.RESULT, None, "$", expected or WELL, actual or WELL, hint=hint)
 
 
 def _same_error(recorded: RecordedRun, expected: str, actual: str) -> bool:

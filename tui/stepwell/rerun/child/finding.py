@@ -18,6 +18,7 @@ from typing import Any
 from stepwell.errors import UsageError
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.push import check
+from stepwell.rerun.surroundings import why
 
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -89,4 +90,5 @@ def _raised(name: str, error: BaseException) -> str:
     place = Places(libraries()).of_error(error)
     where = f"{place.file}:{place.line}: " if place is not None else ""
     words = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
-    return f"{where}importing {name} raised {words}"
+    missed = why(error)
+    return f"{where}importing {name} raised {words}{'' if missed is None else f'; {missed}'}"
