@@ -65,3 +65,25 @@ def test_work_that_a_pool_of_the_agents_own_has_is_waited_for(
 
     report = play(record(agent), agent)
     assert (report.divergence, report.refused) == (None, None)
+
+
+@pytest.mark.parametrize("factory", [asyncio.SelectorEventLoop, asyncio.new_event_loop, None])
+def test_a_runner_that_is_told_to_make_a_loop_of_another_kind_lives_by_the_clock(
+    record: Callable[[Any], RecordedRun], factory: Any
+) -> None:
+    def agent(run: Run) -> None:
+        async def main() -> None:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(run.tool(asyncio.sleep, 60), 0.01)
+            if not recording:
+                await asyncio.sleep(3600)
+            run.tool(search, "late")
+
+        with asyncio.Runner(loop_factory=factory) as runner:
+            runner.run(main())
+
+    before, recording = vars(asyncio.Runner).copy(), True
+    recorded = record(agent)
+    recording = False
+    assert play(recorded, agent).same
+    assert vars(asyncio.Runner) == before

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import thread as pools
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from stepwell.rerun.clock import Clock
@@ -24,6 +25,7 @@ from stepwell.rerun.stops import Stop
 SLICE = 0.01
 """Seconds that are waited at a time for what is not the loop's own."""
 _real = time.perf_counter
+_BEGINS = "__init__"
 _IDLE = pools._worker.__code__
 """What a thread of a pool is in while it waits for work."""
 
@@ -143,17 +145,47 @@ class ReplayLoop(asyncio.SelectorEventLoop):
 def installed(clock: Clock, stuck: Callable[[], None]) -> Iterator[None]:
     """As long as this lasts, event loops that are made live by the clock."""
 
+    def make() -> asyncio.AbstractEventLoop:
+        return ReplayLoop(clock, stuck)
+
     class Policy(asyncio.DefaultEventLoopPolicy):
         def new_event_loop(self) -> asyncio.AbstractEventLoop:
-            return ReplayLoop(clock, stuck)
+            return make()
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         before = asyncio.get_event_loop_policy()
         asyncio.set_event_loop_policy(Policy())
     try:
-        yield
+        with _run_in(make):
+            yield
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             asyncio.set_event_loop_policy(before)
+
+
+@contextmanager
+def _run_in(make: Callable[[], asyncio.AbstractEventLoop]) -> Iterator[None]:
+    """As long as this lasts, runners run in such a loop, also those that are told to make another (`uvloop.run`)."""
+    begin = vars(asyncio.Runner)[_BEGINS]
+
+    def begin_in_loop(runner: asyncio.Runner, *, debug: Any = None, loop_factory: Any = None) -> None:
+        begin(runner, debug=debug, loop_factory=loop_factory and partial(_made, loop_factory, make))
+
+    setattr(asyncio.Runner, _BEGINS, begin_in_loop)
+    try:
+        yield
+    finally:
+        setattr(asyncio.Runner, _BEGINS, begin)
+
+
+def _made(
+    factory: Callable[[], asyncio.AbstractEventLoop], make: Callable[[], asyncio.AbstractEventLoop]
+) -> asyncio.AbstractEventLoop:
+    """The loop of the factory, which may have prepared it, where that is one of the replay's."""
+    loop = factory()
+    if isinstance(loop, ReplayLoop):
+        return loop
+    loop.close()
+    return make()
