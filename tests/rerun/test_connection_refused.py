@@ -64,7 +64,7 @@ def refusals(report: Report) -> list[str]:
             "cannot execute UPDATE in a read-only transaction (orders is watched: name it without its schema)",
         ),
         ("CREATE TABLE other (id int)", "cannot execute CREATE TABLE in a read-only transaction"),
-        ("SELECT nextval('orders_id_seq')", "cannot execute nextval() in a read-only transaction"),
+        ("SELECT setval('orders_id_seq', 7)", "cannot execute setval() in a read-only transaction"),
         ("LOCK TABLE public.customers", "LOCK does not run in a replay"),
         (
             "SELECT pg_advisory_xact_lock(7)",

@@ -101,6 +101,11 @@ def locks_rows(text: str) -> bool:
     return not _LOCKS.isdisjoint(_pairs(text))
 
 
+def draws(text: str) -> bool:
+    """Whether it takes a number of a sequence by itself."""
+    return any(token.value == "nextval" for token in tokens(text))
+
+
 def upserts(text: str) -> bool:
     """Whether it says what is to be done about rows that are there already."""
     return ("on", "conflict") in _pairs(text)

@@ -317,6 +317,8 @@ class Visit:
             self._dialogue.note(
                 f"{schema}.{name} is the table of today: named without {schema}, it is the one of then"
             )
+        for view in sorted(held.views):
+            self._dialogue.note(f"{'.'.join(view)} is a view: what it shows is as it is today")
         for read in sorted(held.read):
             if read in self._doubts:
                 self._dialogue.note(self._doubts[read])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 
-from stepwell.rerun.admitting import UnfitError, Way, locks_rows, upserts, way_of, written_by
+from stepwell.rerun.admitting import UnfitError, Way, draws, locks_rows, upserts, way_of, written_by
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.stops import BeginAgain, Refused
@@ -20,6 +22,10 @@ NOT_INTO_A_VIEW = TAKES_NO_WRITES | {"0A000", "42P10"}
 BY_OTHERS = frozenset({"55P03", "40001", "40P01"})
 """What it says where others were in the way: a lock, or on a standby what it had to apply."""
 TAKEN = "23505"
+OF_A_TYPE = frozenset({"42883", "42804", "42846"})
+"""What it says of values of types that do not go together."""
+_TEXT = re.compile(r"\btext\b")
+TEXTS = "in a replay a watched table's column of an enum, a composite or an extension's type is a text"
 OURS = "\nCONTEXT:  PL/pgSQL function pg_temp"
 """Where an error of an overlay's tells of that."""
 A_VIEW = (
@@ -63,11 +69,13 @@ class Refusals:
             problem.args = (str(problem).partition(OURS)[0], *problem.args[1:])
         table = written_by(self._text)
         is_new = not self._writing and any(map(is_known, held.found.tables))
-        is_locking = problem.sqlstate == READ_ONLY and locks_rows(self._text)
-        if is_new and (is_locking or problem.sqlstate in TAKES_NO_WRITES):
+        is_for_overlays = problem.sqlstate == READ_ONLY and (locks_rows(self._text) or draws(self._text))
+        if is_new and (is_for_overlays or problem.sqlstate in TAKES_NO_WRITES):
             raise self._dialogue.end(BeginAgain("the agent writes to a watched table"))
         if problem.sqlstate == READ_ONLY:
             self._note(said(problem), _remedy(held, table))
+        elif problem.sqlstate in OF_A_TYPE and _TEXT.search(said(problem)):
+            self._note(said(problem), TEXTS)
         elif table in {each.name for each in held.found.tables} and (
             problem.sqlstate in NOT_INTO_A_VIEW or (problem.sqlstate == TAKEN and upserts(self._text))
         ):

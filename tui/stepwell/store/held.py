@@ -49,6 +49,8 @@ class Held:
         """The watched tables as of where it is."""
         self.read: set[tuple[str, str]] = set()
         """Schema and name of the tables that are known to have been read."""
+        self.views: set[tuple[str, str]] = set()
+        """Those of the owners' views."""
         self._path: tuple[str, ...] = ()
         """That of the session itself, or one that the agent has set."""
         self._paths: dict[str, tuple[str, ...]] = {}
@@ -153,8 +155,9 @@ class Held:
         return before.snapshot != after.snapshot and wrote(self.raw, found, before, after)
 
     def look(self) -> None:
-        """Note which tables have been read."""
-        self.read |= set(self.raw.execute(query("read_read"), prepare=False))
+        """Note which tables and views have been read."""
+        for schema, name, is_view in self.raw.execute(query("read_read"), prepare=False):
+            (self.views if is_view else self.read).add((schema, name))
 
     def judged(self) -> tuple[Table, ...]:
         """The watched tables with their verdicts once they were read, if there was an instant."""

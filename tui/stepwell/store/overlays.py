@@ -6,7 +6,7 @@ gone with the session.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, LiteralString
 
 from psycopg import Connection, errors, sql
@@ -72,6 +72,18 @@ class Overlay:
         return sql.Identifier(TEMP, f"stepwell!{self.standing.id}!made")
 
     @property
+    def drawn(self) -> tuple[Column, ...]:
+        """Columns of the key that are given another value each time, and no number: `gen_random_uuid()`."""
+        key = self.standing.table.key
+        return tuple(
+            c for c in self.columns if c.varies and c.name in key and not (c.sequence or c.generated)
+        )
+
+    def coming(self, column: Column) -> sql.Identifier:
+        """The values that rows were given there next in the recording; of the same name is what gives the first."""
+        return sql.Identifier(TEMP, f"stepwell!{self.standing.id}!next!{self.columns.index(column)}")
+
+    @property
     def is_numbered(self) -> bool:
         """Whether a row that is made may get another key each time."""
         key = self.standing.table.key
@@ -121,6 +133,7 @@ def make(connection: Connection[Any], standings: Sequence[Standing]) -> tuple[Ov
     try:
         begin(connection, READ_WRITE)
         connection.execute(query("make_clock"))
+        connection.execute(query("set_clock"), {"now": None})
         found = tuple(_make(connection, standing) for standing in standings)
         connection.execute("COMMIT")
     except errors.Error as problem:
@@ -167,7 +180,10 @@ def _make(connection: Connection[Any], standing: Standing) -> Overlay:
         ).format(overlay.view, overlay.rows)
     )
     for column in overlay.columns:
-        _give_default(connection, overlay, column)
+        if column in overlay.drawn:
+            _draw_as_recorded(connection, overlay, column)
+        else:
+            _give_default(connection, overlay, column)
     return overlay
 
 
@@ -178,13 +194,7 @@ def _described(connection: Connection[Any], standing: Standing) -> Overlay:
         rows = cursor.execute(query("read_writable"), given, prepare=False).fetchall()
     constraint = next((row["constraint"] for row in rows if row["constraint"]), f"{table.name}_pkey")
     columns = [
-        Column(
-            **{
-                name: value
-                for name, value in row.items()
-                if name not in ("constraint", "checks", "triggered")
-            }
-        )
+        Column(**{field.name: row[field.name] for field in fields(Column)})
         for row in rows
         if row["name"] in table.columns
     ]
@@ -212,6 +222,27 @@ def _give_default(connection: Connection[Any], overlay: Overlay, column: Column)
                 overlay.view, sql.Identifier(column.name), raw(in_expression(default, _TIME))
             )
         )
+
+
+def _draw_as_recorded(connection: Connection[Any], overlay: Overlay, column: Column) -> None:
+    """Its default is what the recorded row was given there, as long as there is one."""
+    own, name = overlay.coming(column), sql.Identifier(column.name)
+    drawn = sql.SQL(
+        "coalesce((SELECT value FROM {own} WHERE NOT EXISTS (SELECT FROM {rows} AS o WHERE {same})"
+        " ORDER BY position LIMIT 1), {otherwise})"
+    ).format(
+        own=own,
+        rows=overlay.rows,
+        same=equal(sql.Identifier("o", column.name), sql.Identifier("value")),
+        otherwise=raw(in_expression(column.expression or "NULL", _TIME)),
+    )
+    connection.execute(
+        sql.SQL(
+            "CREATE TEMPORARY TABLE {own} AS SELECT 0::bigint AS position, {name} AS value FROM {past} WITH NO DATA;"
+            "CREATE FUNCTION {own}() RETURNS {past}.{name}%TYPE LANGUAGE sql RETURN {drawn};"
+            "ALTER VIEW {view} ALTER COLUMN {name} SET DEFAULT {own}()"
+        ).format(own=own, name=name, past=overlay.past, view=overlay.view, drawn=drawn)
+    )
 
 
 def _function(overlay: Overlay) -> sql.Composed:

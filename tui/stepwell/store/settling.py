@@ -14,6 +14,8 @@ from stepwell.store.changes import visible, written
 from stepwell.store.overlays import TEMP, Column, Overlay, listed, names
 from stepwell.store.texts import equal
 
+FORESEEN = 1000
+"""Rows of which it is looked up at each step what they are given."""
 BRIEF = 40
 """Characters of a value that a note shows."""
 
@@ -154,6 +156,8 @@ def number(
 
     That is looked for in the whole past of the table once; from one instant to the next it is in the log.
     """
+    for column in overlay.drawn:
+        _foresee(connection, overlay, column, after)
     for column in overlay.columns:
         if column.sequence is None or column.increment is None:
             continue
@@ -183,6 +187,28 @@ def number(
             ),
             prepare=False,
         )
+
+
+def _foresee(connection: Connection[Any], overlay: Overlay, column: Column, instant: Instant | None) -> None:
+    """Note what the agent's connection, if it is known, gives rows after an instant in a column of the key."""
+    parts = {"coming": overlay.coming(column)}
+    connection.execute(sql.SQL("DELETE FROM {coming}").format(**parts), prepare=False)
+    if instant is None or instant.backend is None:
+        return
+    connection.execute(
+        sql.SQL(
+            "INSERT INTO {coming} SELECT e.position, e.{kept} FROM {log} AS e"
+            " WHERE e.backend = {backend} AND e.dead IS FALSE AND NOT ({seen}) ORDER BY e.position LIMIT {most}"
+        ).format(
+            **parts,
+            kept=_kept_as(overlay, column),
+            log=sql.Identifier(LOG, f"t{overlay.standing.id}"),
+            backend=sql.Literal(instant.backend),
+            seen=visible(instant),
+            most=sql.Literal(FORESEEN),
+        ),
+        prepare=False,
+    )
 
 
 def _kept_as(overlay: Overlay, column: Column) -> sql.Identifier:
