@@ -34,9 +34,10 @@ def test_what_no_column_takes_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -
         ("Europe/Zurich", "Europe/Zurich"),
         (file_of_rules(RULES), RULES),
         (b"something else\n", None),
+        (b"TZif" + bytes(40) + b"UTC\0", None),
         (None, "UTC0"),
     ],
-    ids=["a link to a zone", "a file", "no such file", "nothing"],
+    ids=["a link to a zone", "a file", "no such file", "a file without rules", "nothing"],
 )
 def test_without_that_it_is_what_the_system_has(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, made: str | bytes | None, expected: str | None

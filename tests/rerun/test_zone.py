@@ -80,10 +80,17 @@ def test_an_agent_that_empties_its_environment_leaves_the_time_of_here(
         os.environ.update(before)
 
 
-def test_a_zone_that_is_not_known_here_is_named(record: Record) -> None:
-    recorded = replace(record(agent), zone="Mars/Olympus_Mons")
-    (note,) = play(recorded, agent).notes
-    assert note == "the time zone Mars/Olympus_Mons is not known here: its local time is UTC; install tzdata"
+@pytest.mark.parametrize("zone", ["Mars/Olympus_Mons", "UTC0\0", "\ud800"])
+def test_a_zone_that_is_not_known_here_is_named(
+    record: Record, move: Callable[[str | None], None], zone: str
+) -> None:
+    move("Asia/Tokyo")
+    recorded = replace(record(lambda _: None), zone=zone)
+    names: list[str] = []
+    assert play(recorded, lambda _: names.append(time.tzname[0])).notes == (
+        f"the time zone {zone} is not known here: its local time is UTC; install tzdata",
+    )
+    assert names == ["UTC"]
 
 
 @pytest.mark.parametrize(
@@ -91,6 +98,7 @@ def test_a_zone_that_is_not_known_here_is_named(record: Record) -> None:
     [
         *(("", True), (":Asia/Tokyo", True), ("CET-1CEST,M3.5.0,M10.5.0/3", True), ("<+0530>-5:30", True)),
         *(("/usr/share/zoneinfo/Asia/Tokyo", True), ("Mars/Olympus_Mons", False)),
+        *(("UTC0\0", False), ("\ud800", False)),
     ],
 )
 def test_rules_are_known_by_their_name_or_by_themselves(zone: str, known: bool) -> None:

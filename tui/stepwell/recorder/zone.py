@@ -26,5 +26,5 @@ def _of_the_system(path: str) -> str | None:
     except OSError:
         return None
     # RFC 9636, 3.3: from version 2 on the file ends with a line of the rules as POSIX writes them.
-    footer = rules.rstrip(b"\n").rpartition(b"\n")[2]
-    return footer.decode() if rules.startswith(b"TZif") and footer.isascii() else None
+    footer = rules.rstrip(b"\n").rpartition(b"\n")[2].decode(errors="replace")
+    return footer if rules.startswith(b"TZif") and footer.isascii() and footer.isprintable() else None

@@ -16,12 +16,15 @@ _RULES = re.compile(r"(<[^>]+>|[A-Za-z]{3,})[-+]?\d")
 
 @contextmanager
 def in_zone(zone: str | None) -> Iterator[None]:
-    """As long as this lasts the process has that local time; its own for None, and where that is the same."""
+    """As long as this lasts the process has that local time, UTC where it is not known.
+
+    It has its own for None, and where that is the same.
+    """
     if zone is None or zone == local_zone():
         yield
         return
     before = os.environ.get("TZ")
-    _set(zone)
+    _set(zone if is_known(zone) else "UTC0")
     try:
         yield
     finally:
@@ -31,6 +34,8 @@ def in_zone(zone: str | None) -> Iterator[None]:
 def is_known(zone: str) -> bool:
     """Whether this machine has its rules; without them the C library takes UTC, and says nothing."""
     name = zone.removeprefix(":")
+    if not name.isprintable():  # which no process's TZ is, but a file may say so
+        return False
     places = [Path(place, name) for place in zoneinfo.TZPATH]
     return name == "" or _RULES.match(name) is not None or any(place.is_file() for place in places)
 
