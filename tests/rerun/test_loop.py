@@ -1,9 +1,11 @@
 """A loop that lives by the clock of a replay knows what other threads are about to give it."""
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -87,3 +89,31 @@ def test_a_runner_that_is_told_to_make_a_loop_of_another_kind_lives_by_the_clock
     recording = False
     assert play(recorded, agent).same
     assert vars(asyncio.Runner) == before
+
+
+UVLOOP = """
+import asyncio
+class Loop(asyncio.AbstractEventLoop): ...
+def run(main):
+    async def checked():
+        assert isinstance(asyncio.get_running_loop(), Loop)
+        return await main
+    with asyncio.Runner(loop_factory=lambda: Loop()) as runner:
+        return runner.run(checked())
+"""
+"""What of `uvloop` counts here: its loop is none of Python's own, and it insists on it."""
+
+
+def test_uvloop_runs_what_it_is_given_in_a_loop_of_the_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    uvloop = ModuleType("uvloop")
+    exec(UVLOOP, vars(uvloop))
+    monkeypatch.setitem(sys.modules, "uvloop", uvloop)
+    its_own, clock = vars(uvloop)["Loop"], Clock(0, lambda: False)
+
+    async def main() -> int:
+        await asyncio.sleep(3600)
+        return clock.now
+
+    with loop.installed(clock, lambda: None):
+        assert vars(uvloop)["run"](main()) >= 3600 * 1_000_000
+    assert vars(uvloop)["Loop"] is its_own

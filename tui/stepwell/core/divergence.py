@@ -128,11 +128,11 @@ def distance(recorded: object, actual: object, most: int = 1000) -> int:
 def sentence(found: Divergence) -> str:
     """One line: `step 7: input changed at $.limit: recorded 50, now 20`."""
     where = _place(found)
+    hint = "" if found.hint is None else f"; {found.hint}"
     if found.kind is Kind.RAISED:
-        return printable(f"{where}: {found.kind} where {found.expected} was recorded: {found.actual}")
+        return printable(f"{where}: {found.kind} where {found.expected} was recorded: {found.actual}{hint}")
     more = f" (and {len(found.others)} more)" if found.others else ""
     at = "" if found.path == "$" else f" at {found.path}"
-    hint = "" if found.hint is None else f"; {found.hint}"
     return printable(f"{where}: {found.kind}{at}: {_what(found)}{more}{hint}")
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import thread as pools
 from contextlib import contextmanager
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 from stepwell.rerun.clock import Clock
@@ -145,19 +146,20 @@ class ReplayLoop(asyncio.SelectorEventLoop):
 def installed(clock: Clock, stuck: Callable[[], None]) -> Iterator[None]:
     """As long as this lasts, event loops that are made live by the clock."""
 
-    def make() -> asyncio.AbstractEventLoop:
-        return ReplayLoop(clock, stuck)
+    class Loop(ReplayLoop):
+        def __init__(self) -> None:
+            super().__init__(clock, stuck)
 
     class Policy(asyncio.DefaultEventLoopPolicy):
         def new_event_loop(self) -> asyncio.AbstractEventLoop:
-            return make()
+            return Loop()
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         before = asyncio.get_event_loop_policy()
         asyncio.set_event_loop_policy(Policy())
     try:
-        with _run_in(make):
+        with _told_otherwise(Loop):
             yield
     finally:
         with warnings.catch_warnings():
@@ -166,26 +168,29 @@ def installed(clock: Clock, stuck: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def _run_in(make: Callable[[], asyncio.AbstractEventLoop]) -> Iterator[None]:
-    """As long as this lasts, runners run in such a loop, also those that are told to make another (`uvloop.run`)."""
-    begin = vars(asyncio.Runner)[_BEGINS]
+def _told_otherwise(kind: Callable[[], ReplayLoop]) -> Iterator[None]:
+    """As long as this lasts, what is told to make a loop of another kind makes one of this: runners, and uvloop."""
+    names = vars(sys.modules.get("uvloop", ModuleType("uvloop")))
+    begin, loop = vars(asyncio.Runner)[_BEGINS], names.get("Loop")
 
     def begin_in_loop(runner: asyncio.Runner, *, debug: Any = None, loop_factory: Any = None) -> None:
-        begin(runner, debug=debug, loop_factory=loop_factory and partial(_made, loop_factory, make))
+        begin(runner, debug=debug, loop_factory=loop_factory and partial(_made, loop_factory, kind))
 
     setattr(asyncio.Runner, _BEGINS, begin_in_loop)
+    names["Loop"] = kind
     try:
         yield
     finally:
+        names["Loop"] = loop
         setattr(asyncio.Runner, _BEGINS, begin)
 
 
 def _made(
-    factory: Callable[[], asyncio.AbstractEventLoop], make: Callable[[], asyncio.AbstractEventLoop]
+    factory: Callable[[], asyncio.AbstractEventLoop], kind: Callable[[], ReplayLoop]
 ) -> asyncio.AbstractEventLoop:
-    """The loop of the factory, which may have prepared it, where that is one of the replay's."""
+    """The loop of the factory, which may have prepared it, but for one of Python's own that knows no such clock."""
     loop = factory()
-    if isinstance(loop, ReplayLoop):
+    if isinstance(loop, ReplayLoop) or not isinstance(loop, asyncio.BaseEventLoop):
         return loop
     loop.close()
-    return make()
+    return kind()
