@@ -11,6 +11,7 @@ ALTER TABLE agent_runs
     ADD COLUMN IF NOT EXISTS seed           BIGINT, -- of its steps that have none of their own
     ADD COLUMN IF NOT EXISTS random         JSONB,  -- what random stood at when the run began
     ADD COLUMN IF NOT EXISTS zone           TEXT,   -- the local time of the agent's process, as TZ would have it
+    ADD COLUMN IF NOT EXISTS connection     JSONB,  -- how the agent's own connection was set, where that is no default
     ADD COLUMN IF NOT EXISTS drawn          JSONB,  -- what uuid drew after the last step of each lane
     ADD COLUMN IF NOT EXISTS result         JSONB,  -- what the run has come to, as the agent says
     ADD COLUMN IF NOT EXISTS result_exact   JSONB,

@@ -298,6 +298,7 @@ def test_a_whole_run_is_read_from_tables_that_know_of_no_replays(stored: Stored)
             "seed",
             "random",
             "zone",
+            "connection",
             "drawn",
             "result",
             "result_exact",

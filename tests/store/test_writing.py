@@ -30,7 +30,9 @@ def run_id(connection: psycopg.Connection[Any]) -> UUID:
 
 def opened(connection: psycopg.Connection[Any]) -> UUID:
     run_id = uuid4()
-    writing.open_run(connection, Opened(run_id, "a run", '{"a": 1}', NOW, 7, '{"index": 1}', "Asia/Tokyo"))
+    writing.open_run(
+        connection, Opened(run_id, "a run", '{"a": 1}', NOW, 7, '{"index": 1}', "Asia/Tokyo", "{}")
+    )
     return run_id
 
 
@@ -208,7 +210,7 @@ def test_opening_a_run_twice_begins_one(connection: Any, run_id: UUID) -> None:
     writing.open_run(connection, Opened(run_id, "another", None, NOW, 8))
     (row,) = read(connection, "agent_runs", run_id)
     assert (row["name"], row["tags"], row["started_at"].timestamp()) == ("a run", {"a": 1}, NOW / 1e6)
-    assert (row["seed"], row["random"], row["zone"]) == (7, {"index": 1}, "Asia/Tokyo")
+    assert (row["seed"], row["random"], row["zone"], row["connection"]) == (7, {"index": 1}, "Asia/Tokyo", {})
 
 
 def test_ending_and_resuming(connection: Any, run_id: UUID) -> None:

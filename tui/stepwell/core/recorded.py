@@ -65,6 +65,8 @@ class RecordedRun:
     seed: int | None = None
     zone: str | None = None
     """The local time of the agent's process, as `TZ` would have it."""
+    connection: str | None = None
+    """How the connection of the agent's own was set, as JSON."""
     connected: bool = False
     """Whether a step was recorded with what a connection of the agent's own saw."""
 

@@ -4,7 +4,7 @@ The first line says what it is: `{"stepwell_spool": 2, "run_id": â€¦, "last": â€
 step number that the recorder had been given, `at` the time in microseconds since 1970, `why` what the database said.
 Each further line holds one record under its kind:
 
-    open    the run begins: name, tags, started_at, seed, random, zone
+    open    the run begins: name, tags, started_at, seed, random, zone, connection
     resume  an existing run is taken up
     begin   a step begins: number (provisional, beyond `last`), and columns of agent_steps by their names; `sent` is an
             input under which the database may have recorded the step already

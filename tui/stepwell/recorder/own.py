@@ -12,6 +12,7 @@ from psycopg.pq import TransactionStatus
 
 from stepwell.errors import RecordingError, UsageError
 from stepwell.recorder.intents import Errand
+from stepwell.recorder.manner import manner_of
 from stepwell.store.sights import AgentConnection, has_begun, read_sight, read_sight_async, status_of
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ class Own:
     def given(self) -> object:
         """What the agent handed in."""
         return self._given
+
+    def manner(self) -> str | None:
+        """How it is set, as JSON; None where that is as by default, or cannot be seen now."""
+        connection = self._found()
+        return None if connection is None else manner_of(connection)
 
     def look(self, writer: Writer) -> str | None:
         """What it sees now, as a row takes it; None where it cannot be asked. For a step that is not awaited."""

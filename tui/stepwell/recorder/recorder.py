@@ -143,12 +143,13 @@ class Recorder:
         `connection` is the agent's own, as for `Run.named`. Raises UsageError, EncodingError.
         """
         dice = Dice() if self._chance else None
-        intent = _opening(name, tags, seed, self._redact, None if dice is None else dice.note())
+        own = None if connection is None else Own(connection)
+        intent = _opening(name, tags, seed, self._redact, None if dice is None else dice.note(), own)
         options = Options(
             run_seed=seed,
             run_name=name,
             run_tags=None if tags is None else dict(tags),
-            connection=None if connection is None else Own(connection),
+            connection=own,
         )
         return Opening(self._trail(intent.run_id, intent.row.started_at, dice), intent, options)
 
@@ -291,6 +292,7 @@ def _opening(
     seed: int | None,
     redact: Redactor | None,
     random: str | None,
+    own: Own | None,
 ) -> OpenRun:
     if name is not None and not clean(name):
         raise UsageError(f"{name!a} cannot be a name: it holds a NUL or half a surrogate pair")
@@ -302,7 +304,8 @@ def _opening(
         given = encoded.plain if redact is None else encode(redact(dict(tags))).plain
     if redact is not None:
         name = redact.label("name", name)
-    return OpenRun(Opened(own_uuid(), name, given, clock.now(), fitting(seed), random, local_zone()))
+    manner = None if own is None else own.manner()
+    return OpenRun(Opened(own_uuid(), name, given, clock.now(), fitting(seed), random, local_zone(), manner))
 
 
 def _open(target: Target, durable: bool, lock_timeout: str) -> Connection[Any]:

@@ -23,6 +23,7 @@ from stepwell.rerun.clock import Clock
 from stepwell.rerun.connections import AsyncReplayConnection, ReplayConnection, is_awaited
 from stepwell.rerun.dialogue import Dialogue
 from stepwell.rerun.leaving import LEFT_BEHIND
+from stepwell.rerun.manner import set_alike
 from stepwell.rerun.moments import Moments
 from stepwell.rerun.omitting import Omissions
 from stepwell.rerun.refusing import Refusals
@@ -116,6 +117,7 @@ class Visit:
             if found is None or (found.closed and not (before is given and self._dialogue.run.connected)):
                 kind = AsyncReplayConnection if awaited else ReplayConnection
                 self._handed[awaited] = given, (found := kind(held.raw.pgconn, self))
+                set_alike(found, given, self._dialogue.run.connection, self._dialogue.note)
             return found
 
     @property

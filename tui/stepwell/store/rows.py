@@ -65,7 +65,7 @@ class Opened(NamedTuple):
     """A run that begins. JSON as text, `started_at` in microseconds since 1970.
 
     `seed` is of its steps that have none of their own, `random` what Python's `random` stands at, `zone` what
-    `TZ` would be for its local time.
+    `TZ` would be for its local time, `connection` how the agent's own is set.
     """
 
     run_id: UUID
@@ -75,6 +75,7 @@ class Opened(NamedTuple):
     seed: int | None = None
     random: str | None = None
     zone: str | None = None
+    connection: str | None = None
 
 
 class Resumed(NamedTuple):
