@@ -19,7 +19,7 @@ from stepwell.core.world import MISSING
 TIME = 'if that is the time of now, it has to be a step: run.value("now", …)'
 DEADLINE = 'if a deadline ended that, the time that it is counted from has to be a step: run.value("now", …)'
 CHANCE = 'if that is drawn by chance, it has to be a step: run.value("id", …)'
-ORDER = "if that is the order of a set, it has to be sorted: it is another one in each process"
+ORDER = "if that is the order of a set, or of rows without ORDER BY, it has to be sorted: it is another one each time"
 PROCESS = "if that is an id(), a hash() or an address in memory, it is another one in each process"
 
 _TYPES = {"t": "tuple", "b": "bytes"}
