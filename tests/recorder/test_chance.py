@@ -41,7 +41,9 @@ def _masked(data: bytes) -> str:
 
 
 def drawn(row: Row) -> list[str] | None:
-    return None if row["drawn"] is None else [_masked(bytes.fromhex(text)) for text in row["drawn"]]
+    return (
+        None if row["drawn"] is None else [_masked(bytes.fromhex(text.split()[-1])) for text in row["drawn"]]
+    )
 
 
 def test_a_step_takes_along_what_uuid_gave_before_it(recorder: Recorder, steps: Any, run_row: Any) -> None:

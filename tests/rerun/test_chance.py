@@ -72,6 +72,29 @@ def test_a_replay_draws_what_was_drawn(record: Record, agent: Any) -> None:
         assert report.notes == ()
 
 
+def test_who_draws_is_known_whatever_threads_ask_meanwhile(record: Record) -> None:
+    """As requests do that are served side by side, each with an id of its own and its calls in threads."""
+    in_turn = True
+
+    async def agent(run: Run) -> object:
+        async def one(name: str) -> None:
+            for _ in range(2):
+                await asyncio.to_thread(run.named(name).tool, look, uuid.uuid4())
+
+        tasks = []
+        for name in "abc":
+            tasks.append(asyncio.create_task(one(name)))
+            if in_turn:
+                await tasks[-1]
+        await asyncio.gather(*tasks)
+        return run.result(uuid.uuid4())
+
+    recorded = record(agent)
+    in_turn = False
+    report = play(recorded, agent)
+    assert (report.divergence, report.notes) == (None, ())
+
+
 def test_what_is_executed_on_purpose_takes_nothing_of_what_was_drawn(record: Record) -> None:
     def agent(run: Run) -> object:
         first = run.tool(look, uuid.uuid4())

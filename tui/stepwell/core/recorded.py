@@ -31,7 +31,7 @@ class RecordedStep:
     random_after: str | None = None
     """What `random` stood at afterwards (`core.chance`), as JSON text; None for what was noted last when it began."""
     drawn: tuple[str, ...] = ()
-    """What `uuid` drew since the step before of the same lane, in hexadecimal digits."""
+    """What was drawn since the step before of the same thread or task, in hexadecimal digits: see `draws`."""
     seed: int | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
@@ -45,6 +45,13 @@ class RecordedStep:
     def in_doubt(self) -> bool:
         """Whether it has no outcome."""
         return self.payload.output is None and self.payload.error is None
+
+    def draws(self) -> Iterator[tuple[int, bytes]]:
+        """What was drawn, each with the number of the thread or task among those that drew: `2 9f86…`.
+
+        Where there is none it is that of the lane. Raises EncodingError for what is no such thing.
+        """
+        return (_draw(text, self.lane or 0, f"step {self.number}") for text in self.drawn)
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ class RecordedRun:
     random: str | None = None
     """What `random` stood at when it began, as JSON text."""
     drawn: tuple[str, ...] = ()
-    """What `uuid` drew after the last step."""
+    """What was drawn after the last step."""
     seed: int | None = None
     zone: str | None = None
     """The local time of the agent's process, as `TZ` would have it."""
@@ -101,17 +108,15 @@ class RecordedRun:
         return {step.number: step for step in self.steps}
 
     def draws(self) -> Iterator[tuple[int, bytes]]:
-        """What `uuid` drew, each with the lane that did, in order. Raises EncodingError where that is no such thing."""
+        """As those of its steps, all in order, with what was drawn after the last."""
         for step in self.steps:
-            yield from ((step.lane or 0, _bytes(text, text, f"step {step.number}")) for text in step.drawn)
-        for text in self.drawn:
-            lane, _, given = text.rpartition(" ")
-            made = _bytes(given, text, "the end")
-            yield int(lane) if lane.isdecimal() else 0, made
+            yield from step.draws()
+        yield from (_draw(text, 0, "the end") for text in self.drawn)
 
 
-def _bytes(given: str, text: str, where: str) -> bytes:
+def _draw(text: str, lane: int, where: str) -> tuple[int, bytes]:
+    number, _, given = text.rpartition(" ")
     try:
-        return bytes.fromhex(given)
+        return int(number) if number.isdecimal() else lane, bytes.fromhex(given)
     except ValueError:
         raise EncodingError(f"drawn of {where} is {text!a:.60}: edited by hand?") from None

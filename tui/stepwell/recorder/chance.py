@@ -17,6 +17,7 @@ from typing import Any
 from stepwell.core.chance import State, to_json
 from stepwell.core.codec import dump
 from stepwell.recorder.context import current_frame
+from stepwell.recorder.lanes import Lanes
 
 MOST = 10_000
 """So many draws of a run wait for a step to take them along; one that draws more can be replayed up to there."""
@@ -28,19 +29,24 @@ _SOME = 4
 
 
 class Draws:
-    """What was given to one run, by lane, until a step takes it along.
+    """What was given to one run, by thread or task, until a step takes it along.
 
+    Those that draw are numbered apart: whether a thread asks for its first step before a task draws is mere luck.
     Without a lock, as a collected object may draw in the middle of anything: nobody else is in the lane of the caller.
     """
 
-    __slots__ = ("_by_lane", "_full", "_waiting")
+    __slots__ = ("_by_lane", "_full", "_lanes", "_waiting")
 
-    def __init__(self) -> None:
+    def __init__(self, lanes: Lanes) -> None:
+        """`lanes` numbers them in the order in which they first draw."""
+        self._lanes = lanes
         self._by_lane: dict[int, list[str]] = {}
         self._waiting = 0
         self._full = False
 
-    def add(self, lane: int, given: bytes) -> None:
+    def add(self, given: bytes, lane: int | None = None) -> None:
+        """It was drawn by that one, or by whoever calls this."""
+        lane = self._lanes.number() if lane is None else lane
         if self._full:
             return
         self._by_lane.setdefault(lane, []).append(given.hex())
@@ -48,12 +54,17 @@ class Draws:
         self._full = self._waiting >= MOST  # what came later would be drawn in place of what is missing
 
     def take(self, lane: int) -> str | None:
-        """What a lane has drawn since it was asked last, as a JSON list; None for nothing."""
-        if not self._by_lane or (given := self._by_lane.pop(lane, None)) is None:
+        """What the caller has drawn since it was asked last, as a JSON list; None for nothing.
+
+        With its number where that is not `lane`, the one that it takes its step as.
+        """
+        if not self._by_lane or (number := self._lanes.known()) is None:
+            return None
+        if (given := self._by_lane.pop(number, None)) is None:
             return None
         taken = len(given)
         self._waiting -= taken  # without a call in between, at which another thread could count too
-        return dump(given)
+        return dump(given if number == lane else [f"{number} {text}" for text in given])
 
     def rest(self) -> str | None:
         """What no step took, as a JSON list, each after the number of its lane: `3 9f86…`; None for nothing."""

@@ -29,6 +29,10 @@ class Lanes:
         found = self._numbers.get(worker)
         return self._numbers.setdefault(worker, next(self._count)) if found is None else found
 
+    def known(self) -> int | None:
+        """The same, None where it has no number yet."""
+        return self._numbers.get(_worker())
+
 
 def in_pool() -> bool:
     """Whether a pool of threads has the code that calls this do."""

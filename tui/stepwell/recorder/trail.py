@@ -64,18 +64,18 @@ class Trail:
         self._result: Encoded | None = None
         self._started_at = started_at
         self._tick = clock.tick()
-        self._begin(Lanes())
+        self._begin()
         forks.register(self)
 
-    def _begin(self, lanes: Lanes) -> None:
+    def _begin(self, process: int = 0) -> None:
         self._scopes: dict[tuple[str | None, bool], Scope] = {}
         self._lock = threading.Lock()
-        self.draws = Draws()
-        self.lanes = lanes
+        self.draws = Draws(Lanes(process))
+        self.lanes = Lanes(process)
 
     def after_fork(self) -> None:
         """In the child: what the parent had under way may never have been recorded, so all begins whole."""
-        self._begin(Lanes(os.getpid()))
+        self._begin(os.getpid())
         self.known = False
         self.dice = None if self.dice is None else Dice()
         self.prompts.forget()
@@ -154,7 +154,7 @@ class Trail:
 
     def drew(self, given: bytes) -> None:
         if self.dice is not None:
-            self.draws.add(self.lanes.number(), given)
+            self.draws.add(given)
 
     def keep(self, why: str) -> None:
         """Say that the run is worth keeping. Nobody waits for it."""

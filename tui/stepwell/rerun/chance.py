@@ -21,13 +21,11 @@ from stepwell.recorder.lanes import Lanes
 class Chance:
     """Usable from any thread. Outside of `installed` nothing is changed."""
 
-    def __init__(self, run: RecordedRun, lanes: Lanes) -> None:
-        """`lanes` numbers threads and tasks as the recorder did: in the order in which they first draw or ask.
-
-        Raises EncodingError where what was drawn was edited by hand, and is no such thing any more.
-        """
+    def __init__(self, run: RecordedRun) -> None:
+        """Raises EncodingError where what was drawn was edited by hand, and is no such thing any more."""
         self._begin = None if run.random is None else from_json(parse(run.random))
-        self._lanes = lanes
+        self.lanes = Lanes()
+        """Threads and tasks by the order in which they first draw, as the recorder numbers them."""
         self._drawn: dict[int, deque[bytes]] = defaultdict(deque)
         for lane, given in run.draws():
             self._drawn[lane].append(given)
@@ -44,7 +42,7 @@ class Chance:
 
     def since(self, steps: Collection[int]) -> dict[int, list[bytes]]:
         """What each lane has drawn in the replay beside what these steps of the recording say that it did."""
-        told = Counter(step.lane or 0 for step in self._run.steps if step.number in steps for _ in step.drawn)
+        told = Counter(lane for step in self._run.steps if step.number in steps for lane, _ in step.draws())
         return {lane: given[told[lane] :] for lane, given in self._given.copy().items()}
 
     def bytes(self, count: int) -> bytes:
@@ -52,7 +50,7 @@ class Chance:
         frame = current_frame()
         if frame is None or frame.served:
             return os.urandom(count)
-        lane = self._lanes.number()
+        lane = self.lanes.number()
         mine = self._drawn.get(lane)
         is_there = mine is not None and len(mine) > 0 and len(mine[0]) == count
         self.missing = self.missing or not is_there

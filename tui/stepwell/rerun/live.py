@@ -12,6 +12,7 @@ from uuid import UUID
 from stepwell.core.world import MISSING
 from stepwell.errors import UsageError
 from stepwell.recorder.book import BlockStep, Book
+from stepwell.recorder.chance import Draws
 from stepwell.recorder.context import Frame
 from stepwell.recorder.lanes import Lanes
 from stepwell.recorder.recorder import Recorder
@@ -112,17 +113,10 @@ class LiveBook:
         self._book.drew(given)
 
     def finish(self, error: BaseException | None) -> None:
-        self._look_for_draws()
         self._book.finish(error)
 
     async def afinish(self, error: BaseException | None) -> None:
-        self._look_for_draws()
         await self._book.afinish(error)
-
-    def _look_for_draws(self) -> None:
-        """Who ends the run may have drawn something that no step of its own takes along."""
-        if self._trail is not None:
-            self._trail.lanes.number()
 
     def keep(self, why: str) -> None:
         self._book.keep(why)
@@ -147,7 +141,11 @@ class LiveBook:
         trail = self._recorder.resume(branch).book
         assert isinstance(trail, Trail)
         kept = {own.number for own in tail.own}.union(range(1, tail.number))
-        trail.lanes = _Lanes(dialogue, trail, self._playback.chance.since(kept))
+        trail.lanes, chance = _Lanes(dialogue), self._playback.chance
+        trail.draws = Draws(chance.lanes)
+        for lane, drawn in chance.since(kept).items():  # what no step has taken along: the next one does
+            for given in drawn:
+                trail.draws.add(given, lane)
         if self._playback.given is not MISSING:
             trail.result(self._playback.given)
         self._trail = trail
@@ -157,20 +155,16 @@ class LiveBook:
 class _Lanes(Lanes):
     """Threads and tasks by what they were in the recording; others by numbers beyond those."""
 
-    def __init__(self, dialogue: Dialogue, trail: Trail, drawn: dict[int, list[bytes]]) -> None:
-        """`drawn` is what each lane of the replay has drawn that no step has taken along: its next one does."""
+    def __init__(self, dialogue: Dialogue) -> None:
         super().__init__()
-        self._dialogue, self._trail, self._drawn = dialogue, trail, drawn
+        self._dialogue = dialogue
         self._beyond = (
             max((step.lane for step in dialogue.run.steps if step.lane is not None), default=-1) + 1
         )
 
     def number(self) -> int:
         then = self._dialogue.lane_then()
-        number = self._beyond + super().number() if then is None else then
-        for given in self._drawn.pop(self._dialogue.lanes.number(), ()):
-            self._trail.draws.add(number, given)
-        return number
+        return self._beyond + super().number() if then is None else then
 
 
 async def _first(answer: Awaitable[Any], make: Callable[[], Any]) -> Any:

@@ -112,7 +112,7 @@ class _Play:
                 f"the time zone {recorded.zone} is not known here: its local time is UTC; install tzdata"
             )
         self._clock = Clock(microseconds(recorded.began) or 0, dialogue.is_aside)
-        self._chance = Chance(recorded, dialogue.lanes)
+        self._chance = Chance(recorded)
         self._temporary = Temporary(self._chance.bytes, dialogue.note)
         database = terms.database
         self._visit = (
