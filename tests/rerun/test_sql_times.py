@@ -46,6 +46,11 @@ SELECT t, count(*) FROM orders, now() AS t WHERE made < t GROUP BY t
 SELECT t.t FROM (now() AS t CROSS JOIN orders)
 SELECT x.y FROM current_timestamp(0) x (y) JOIN LATERAL current_date ON true
 SELECT * FROM ROWS FROM (now(), generate_series(1, 2)) AS x
+SELECT current_schema(), current_schema, current_schemas(false), current_schemas(true), current_schema() AS a
+SELECT relname, pg_table_is_visible(oid) AS seen FROM pg_class c WHERE pg_catalog.pg_table_is_visible(c.oid) ORDER BY 1
+SELECT pg_get_constraintdef(oid, true) FROM pg_constraint WHERE connamespace = 'public'::regnamespace ORDER BY 1
+SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = ANY (current_schemas(false))
+    ORDER BY 1
 INSERT INTO orders (made) VALUES (now()), (DEFAULT) RETURNING made, now()
 INSERT INTO orders (made) SELECT now() - g * interval '1 day' FROM generate_series(1, 3) g RETURNING made
 INSERT INTO orders (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET made = now() WHERE orders.made < now() RETURNING

@@ -9,6 +9,7 @@ from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from stepwell.core.clauses import NO_ALIAS, QUERIES, table_places
+from stepwell.core.sql_sight import ASKS, in_sight
 from stepwell.core.tokens import Kind, Token, statements, tokens
 
 _TYPES = {
@@ -21,7 +22,7 @@ _TYPES = {
 """Key words, and of what type they are."""
 _OF_THE_TRANSACTION = frozenset({*_TYPES, "now", "transaction_timestamp"})
 _FUNCTIONS = frozenset({"now", "transaction_timestamp", "statement_timestamp", "clock_timestamp"})
-_ASKS = re.compile("|".join([*_TYPES, *_FUNCTIONS]), re.IGNORECASE)
+_ASKS = re.compile("|".join([*_TYPES, *_FUNCTIONS, *ASKS]), re.IGNORECASE)
 _TAKING = QUERIES | {"declare", "explain", "copy", "("}
 """What begins a statement that takes a subquery nearly wherever it takes a value."""
 _UNLESS = frozenset({"execute", "json_table"})
@@ -52,17 +53,23 @@ def at_time(text: str, began: datetime, now: datetime) -> Told:
     """The text, with the time of its transaction's beginning, or that of now, in place of what asks for either.
 
     A column that is nothing else keeps its name, and an expression its type. Statements that are no queries stay as
-    they are, as does what is in quotes: bodies of functions, and `'now'`.
+    they are, as does what is in quotes: bodies of functions, and `'now'`. What is in sight of a query is told too.
     """
     parts, instead, at = [], [], 0
     for statement in statements(tokens(text)) if _ASKS.search(text) else ():
-        for asked in _asked(statement) if _takes_subqueries(statement) else ():
-            when = began if asked.name in _OF_THE_TRANSACTION else now
-            made = _written(asked, f"TIMESTAMPTZ '{when.isoformat()}'")
-            parts += [text[at : asked.start], made]
-            instead.append((made, text[asked.start : asked.end]))
-            at = asked.end
+        if not _takes_subqueries(statement):
+            continue
+        for start, end, made in sorted([*_times(statement, began, now), *in_sight(statement, text)]):
+            parts += [text[at:start], made]
+            instead.append((made, text[start:end]))
+            at = end
     return Told("".join([*parts, text[at:]]), tuple(instead))
+
+
+def _times(found: Sequence[Token], began: datetime, now: datetime) -> Iterator[tuple[int, int, str]]:
+    for asked in _asked(found):
+        when = began if asked.name in _OF_THE_TRANSACTION else now
+        yield asked.start, asked.end, _written(asked, f"TIMESTAMPTZ '{when.isoformat()}'")
 
 
 def in_expression(text: str, value: str) -> str:
