@@ -13,6 +13,7 @@ from stepwell.core.tokens import tokens
         ("SELECT pg_catalog . current_schema ( )", ["pg_catalog . current_schema ( )"]),
         ("SELECT 1 FROM t WHERE n = ANY (current_schemas(false))", ["current_schemas(false)"]),
         ("SELECT pg_table_is_visible((c.oid)) AND b", ["pg_table_is_visible((c.oid))"]),
+        ("SELECT pg_table_is_visible(f(')'))", ["pg_table_is_visible(f(')'))"]),
         (
             "SELECT pg_catalog.pg_get_constraintdef(c.oid, true)",
             ["pg_catalog.pg_get_constraintdef(c.oid, true)"],

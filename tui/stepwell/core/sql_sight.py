@@ -35,14 +35,11 @@ def in_sight(found: Sequence[Token], text: str) -> Iterator[tuple[int, int, str]
     for at, token in enumerate(found):
         before = [each.value for each in found[max(at - 2, 0) : at]]
         is_qualified = before == ["pg_catalog", "."]
-        first, last = (at - 2 if is_qualified else at), _closing(found, at + 1)
-        if (
-            not token.value.startswith(ASKS)
-            or first in tables
-            or (not is_qualified and before[-1:] in (["."], ["as"]))
-        ):
+        first = at - 2 if is_qualified else at
+        is_other = not is_qualified and before[-1:] in (["."], ["as"])
+        if not token.value.startswith(ASKS) or is_other or first in tables:
             continue
-        start = found[first].start
+        start, last = found[first].start, _closing(found, at + 1)
         if last is not None and token.kind in (Kind.WORD, Kind.NAME):
             made = _instead(token.value, text[found[at + 1].end : found[last].start])
             if made and token.value == "current_schemas" and before[:1] not in (["any"], ["all"], ["some"]):
@@ -68,7 +65,7 @@ def _closing(found: Sequence[Token], at: int) -> int | None:
     """The place of the bracket that closes the one here; None where there is none."""
     depth = 0
     for place in range(at, len(found)):
-        depth += (found[place].value == "(") - (found[place].value == ")")
+        depth += (found[place][:2] == (Kind.OTHER, "(")) - (found[place][:2] == (Kind.OTHER, ")"))
         if depth == 0:
             return place if place > at else None
     return None
