@@ -73,6 +73,16 @@ def test_anthropic_blocks() -> None:
     ]
 
 
+def test_what_a_message_holds_besides_is_shown_below_it() -> None:
+    messages: list[object] = [
+        {"role": "user", "content": "Hi", "meta": {"tenant": 7}, "cache": None},
+        {"role": "assistant", "id": "m1", "usage": {"input_tokens": 3}, "content": None, "want": "lamp"},
+    ]
+    assert shown(messages) == [
+        "user", " Hi", " also", '  {"meta": {"tenant": 7}}', "assistant", " also", '  {"want": "lamp"}',
+    ]  # fmt: skip
+
+
 def test_responses_items() -> None:
     messages: list[object] = [
         {"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},

@@ -4,7 +4,7 @@ Nothing here raises: what has no known shape is an `Odd` part, shown as JSON.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stepwell.app.present.figures import size
 from stepwell.app.present.values import dumps, loads
@@ -61,12 +61,25 @@ class Message:
     parts: tuple[Part, ...]
     name: str = ""
     call_id: str = ""
+    others: Mapping[str, object] = field(default_factory=dict)
+    """What else it holds: fields that have no known meaning."""
 
 
 _ROLES = {"human": "user", "ai": "assistant", "developer": "system", "function": "tool", "model": "assistant"}
 _TEXTS = {"text", "input_text", "output_text", "summary_text", "reasoning_text"}
 _LABELLED = {"thinking": "thinking", "reasoning": "thinking", "refusal": "refusal"}
 _ITEMS = {"function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output"}
+
+
+_KNOWN = frozenset(
+    {
+        *("role", "type", "content", "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call"),
+        *("name", "tool_call_id"),
+        *("id", "object", "model", "status", "index", "phase", "usage", "usage_metadata", "response_metadata"),
+        *("stop_reason", "stop_sequence", "finish_reason"),
+    }
+)
+"""What is shown of a message, and what the usual APIs say about it."""
 
 
 def prompt_messages(value: object) -> list[object] | None:
@@ -127,6 +140,11 @@ def message(value: object) -> Message:
         parts=tuple(_message_parts(value)),
         name=_word(value.get("name")),
         call_id=_word(value.get("tool_call_id")),
+        others={
+            str(name): held
+            for name, held in value.items()
+            if name not in _KNOWN and held not in (None, "", [], {})
+        },
     )
 
 

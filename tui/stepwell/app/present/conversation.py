@@ -89,6 +89,14 @@ def _message(
     yield from wrap_line(tuple(heading), width)
     for part in parts:
         yield from _part(part, names, width, 1, as_data=said.role == "tool", as_text=as_text)
+    yield from also(said.others, width, 1)
+
+
+def also(others: Mapping[str, object], width: int, indent: int = 0) -> Iterator[Row]:
+    """What stands beside what was said, as JSON."""
+    if others:
+        yield indented(indent, Span("also", Role.DIM))
+        yield from json_rows(dumps(others), width, indent + 1)
 
 
 def _part(
