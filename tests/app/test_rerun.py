@@ -115,7 +115,11 @@ def test_the_sides_stand_beside_each_other_where_there_is_room(
             assert isinstance(debugger.app.screen, DivergenceScreen)
             assert any("| +" in line for line in debugger.text.splitlines()) is is_beside
             await debugger.press("z")
-        await debugger.press("jkJK<space><pageup>Gg<enter>")
+        await debugger.press("jkJK<space><pageup>Gg:")
+        assert "no key :" in debugger.text.splitlines()[-1]
+        await debugger.press("j")
+        assert "no key" not in debugger.text
+        await debugger.press("<enter>")
         assert debugger.number == 5
 
     debug(desk_dsn, DESK, act, agent=AGENT, size=size, step=5)

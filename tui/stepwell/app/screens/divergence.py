@@ -3,14 +3,16 @@
 from bisect import bisect_left, bisect_right
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
 
 from stepwell.app.keys import DIVERGENCE
+from stepwell.app.panes.bars import ends
 from stepwell.app.panes.divergence import BESIDE, Sides, below_line, heads_line, title_line, told_lines
 from stepwell.app.panes.heading import where
-from stepwell.app.present import Line
+from stepwell.app.present import Line, Span
 from stepwell.app.screens.help import HelpScreen
 from stepwell.app.widgets.lines import Lines
 from stepwell.core.divergence import Divergence
@@ -44,6 +46,7 @@ class DivergenceScreen(Screen[int | None]):
         self._other = False
         """Whether the layout is the one that the width does not suggest."""
         self._sides: Sides | None = None
+        self._message = ""
 
     def compose(self) -> ComposeResult:
         yield Lines(id="above")
@@ -87,7 +90,17 @@ class DivergenceScreen(Screen[int | None]):
 
     def _show_below(self) -> None:
         position = where(self.sides.position)
-        self.query_one("#below", Lines).fill(lambda width, _: [below_line(position, width)])
+        message = [Span(self._message)]
+        self.query_one("#below", Lines).fill(
+            lambda width, _: [
+                ends(message, [Span(position)], width) if self._message else below_line(position, width)
+            ]
+        )
+
+    def on_key(self, event: events.Key) -> None:
+        name = event.character if event.is_printable and event.character else event.key
+        self._message = "" if event.key in self.active_bindings else f"no key {name}; ? lists the keys"
+        self._show_below()
 
     def action_scroll(self, how: str) -> None:
         match how:
