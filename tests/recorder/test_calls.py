@@ -11,6 +11,7 @@ import pytest
 import stepwell
 from stepwell import EncodingError, Recorder, RecordingError, Run
 from stepwell.core.streamed import Streamed
+from stepwell.errors import UsageError
 
 
 def search(query: str, limit: int = 3, **filters: object) -> list[str]:
@@ -169,6 +170,22 @@ def test_whatever_is_raised_is_recorded_and_raised_unchanged(
     assert row["output"] is None
     assert row["error"]["type"].endswith(type(error).__name__)
     assert row["error"]["message"].startswith(str(error)[:3])
+
+
+def test_what_is_no_function_is_told_so_and_is_no_step(recorder: Recorder, steps: Any) -> None:
+    with recorder.run() as run:
+        result: Any = 7
+        with pytest.raises(UsageError, match=r"7 is no function: .* run\.tool\(f, 1\)"):
+            run.tool(result)
+    assert steps(run.run_id) == []
+
+
+def test_a_run_that_is_not_begun_says_how_it_is(recorder: Recorder) -> None:
+    opening: Any = recorder.run()
+    with pytest.raises(AttributeError, match=r"'tool'.*not begun.*with recorder\.run"):
+        opening.tool(search, "a")
+    with pytest.raises(AttributeError, match=r"'nothing'$"):
+        _ = opening.nothing
 
 
 def test_an_exception_whose_text_raises_is_recorded_too(recorder: Recorder, steps: Any) -> None:

@@ -9,6 +9,8 @@ from types import FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from stepwell.errors import UsageError
+
 MARK = "__stepwell_tool__"
 """Where a function decorated as a tool keeps the function itself."""
 
@@ -64,6 +66,10 @@ def shape_of(fn: Callable[..., Any]) -> Shape:
 
 
 def _read(fn: Callable[..., Any]) -> Shape:
+    if not callable(fn):
+        raise UsageError(
+            f"{fn!r:.40} is no function: a call is given as its function and arguments, run.tool(f, 1)"
+        )
     called = fn if inspect.isroutine(fn) or inspect.isclass(fn) else type(fn).__call__
     inner = inspect.unwrap(called)
     named = fn if hasattr(fn, "__name__") else type(fn)
