@@ -94,7 +94,7 @@ def rows(heads: Sequence[RunHead], now: datetime) -> Iterator[list[str]]:
         end = now if head.status == "running" else head.finished
         took = end - head.started if head.started and end else None
         yield [
-            head.status,
+            "branch" if head.parent is not None and head.status == "unknown" else head.status,
             head.name or "",
             ids[head.run_id],
             f"{head.steps}+" if head.status == "running" else str(head.steps),

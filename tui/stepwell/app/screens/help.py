@@ -62,7 +62,8 @@ class HelpScreen(Screen[None]):
     def on_mount(self) -> None:
         found = entries(self._of, self._remapped())
         title = [Span(f"keys of the {self._subject}", Role.HEADING)]
-        below = [Span("what the signs mean: at the end, G")] if self._signs else []
+        what = "the commands" if "Commands" in self._signs else "what the signs mean"
+        below = [Span(f"{what}: at the end, G")] if self._signs else []
 
         def lines(width: int) -> list[Line]:
             return help_lines(found, self._commands, width, self._signs)
