@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from types import ModuleType
 from typing import Any
 
@@ -117,3 +118,24 @@ def test_uvloop_runs_what_it_is_given_in_a_loop_of_the_replay(monkeypatch: pytes
     with loop.installed(clock, lambda: None):
         assert vars(uvloop)["run"](main()) >= 3600 * 1_000_000
     assert vars(uvloop)["Loop"] is its_own
+
+
+def test_a_loop_that_was_made_before_the_replay_lives_by_its_clock() -> None:
+    before, clock = asyncio.get_event_loop_policy(), Clock(0, lambda: False)
+
+    async def main() -> int:
+        await asyncio.sleep(0.001)
+        return clock.now
+
+    async def for_long() -> int:
+        await asyncio.sleep(3600)
+        return await main()
+
+    loop.await_replays()
+    try:
+        with closing(asyncio.new_event_loop()) as early:
+            assert early.run_until_complete(main()) == 0
+            with loop.installed(clock, lambda: None):
+                assert early.run_until_complete(for_long()) >= 3600 * 1_000_000
+    finally:
+        asyncio.set_event_loop_policy(before)

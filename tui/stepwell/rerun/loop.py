@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
 from typing import Any
+from weakref import WeakSet
 
 from stepwell.rerun.clock import Clock
 from stepwell.rerun.stops import Stop
@@ -36,10 +37,12 @@ class _Selector(selectors.BaseSelector):
 
     def __init__(self, clock: Clock, stuck: Callable[[], None]) -> None:
         self._real = selectors.DefaultSelector()
-        self._clock = clock
-        self._stuck = stuck
+        self.follow(clock, stuck)
         self.outside = 0
         """How much work is under way in threads of a pool."""
+
+    def follow(self, clock: Clock, stuck: Callable[[], None]) -> None:
+        self._clock, self._stuck = clock, stuck
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         return self._real.register(fileobj, events, data)
@@ -114,6 +117,12 @@ class ReplayLoop(asyncio.SelectorEventLoop):
         self._recent.append(timer)
         return timer
 
+    def follow(self, clock: Clock, stuck: Callable[[], None]) -> None:
+        """From now on live by another clock."""
+        self.clock = clock
+        self._selector_of_replay.follow(clock, stuck)
+        self._since, self._recent = clock.now, []
+
     def exactly(self, seconds: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
         """Call it after so long, whatever else takes time."""
         return super().call_at(self.clock.seconds() + seconds, callback)
@@ -142,6 +151,26 @@ class ReplayLoop(asyncio.SelectorEventLoop):
         return future
 
 
+class _Early(asyncio.DefaultEventLoopPolicy):
+    """Makes loops for an agent's module, before there is a replay."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: WeakSet[ReplayLoop] = WeakSet()
+
+    def new_event_loop(self) -> asyncio.AbstractEventLoop:
+        clock = Clock(0)
+        clock.go_live()
+        loop = ReplayLoop(clock)
+        self.made.add(loop)
+        return loop
+
+
+def await_replays() -> None:
+    """From now on event loops that are made will live by the clock of a replay, unless they run already by then."""
+    _set(_Early())
+
+
 @contextmanager
 def installed(clock: Clock, stuck: Callable[[], None]) -> Iterator[None]:
     """As long as this lasts, event loops that are made live by the clock."""
@@ -154,17 +183,24 @@ def installed(clock: Clock, stuck: Callable[[], None]) -> Iterator[None]:
         def new_event_loop(self) -> asyncio.AbstractEventLoop:
             return Loop()
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        before = asyncio.get_event_loop_policy()
-        asyncio.set_event_loop_policy(Policy())
+    before = _set(Policy())
+    for early in before.made if isinstance(before, _Early) else ():
+        if not early.is_running():
+            early.follow(clock, stuck)
     try:
         with _told_otherwise(Loop):
             yield
     finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            asyncio.set_event_loop_policy(before)
+        _set(before)
+
+
+def _set(policy: asyncio.AbstractEventLoopPolicy) -> asyncio.AbstractEventLoopPolicy:
+    """Set it, and say which was set before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        before = asyncio.get_event_loop_policy()
+        asyncio.set_event_loop_policy(policy)
+    return before
 
 
 @contextmanager

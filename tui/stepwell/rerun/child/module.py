@@ -30,6 +30,7 @@ from stepwell.rerun.clock import shortly_before
 from stepwell.rerun.database import Database
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.leaving import Live
+from stepwell.rerun.loop import await_replays
 from stepwell.rerun.places import Places, libraries
 from stepwell.rerun.playing import GIVE_INNER, Agent, Terms
 from stepwell.rerun.scripts import as_main
@@ -85,6 +86,7 @@ def _serve(line: Line, agency: Agency, notes: dict[str, None]) -> None:
     setup = agency.setup
     faulthandler.dump_traceback_later(setup.timeout, exit=True, file=setup.trace)
     recorded = agency.recorded
+    await_replays()
     with replayed(_refuse_run), in_zone(recorded.zone), shortly_before(recorded.began):
         agent = find_agent(setup.agent)
     faulthandler.cancel_dump_traceback_later()
