@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.rows import class_row, dict_row
+from sqlalchemy import create_engine, text
 
 from stepwell import Recorder, Run
 from stepwell.core.recorded import RecordedRun
@@ -110,3 +111,22 @@ def test_what_is_not_to_be_found_is_named(dsn: str) -> None:
         "the agent's connection had psycopg.rows:class_row.<locals>.class_row_ as its row_factory, which is not to be"
         " found: set it in the agent"
     )
+
+
+def test_that_it_was_of_another_library_is_said(dsn: str) -> None:
+    def agent(run: Run) -> None:
+        run.tool(tell, run.connection.execute(text("SELECT 1")).scalar())
+
+    engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(dsn))
+    with (
+        Recorder(dsn) as recorder,
+        engine.connect() as connection,
+        recorder.run(connection=connection) as run,
+    ):
+        agent(run)
+    report = again(dsn, load(resolve(dsn), str(run.run_id)), agent)
+    assert report.divergence is not None
+    assert report.notes[0].startswith(
+        "run.connection was a sqlalchemy.engine.base.Connection: in a replay it is"
+    )
+    engine.dispose()

@@ -15,9 +15,14 @@ _DEFAULTS = frozenset(
 )
 
 
-def manner_of(connection: Connection | AsyncConnection) -> str | None:
-    """As JSON: `{"autocommit": true, "row_factory": "psycopg.rows:dict_row"}`; None where all is as by default."""
+def manner_of(connection: Connection | AsyncConnection, given: object) -> str | None:
+    """As JSON: `{"autocommit": true, "row_factory": "psycopg.rows:dict_row"}`; None where all is as by default.
+
+    `given` is what leads to it: `over` says of which class that is, where it is no connection of psycopg's itself.
+    """
     found: dict[str, object] = {"autocommit": True} if connection.autocommit else {}
+    if given is not connection:
+        found["over"] = _place(type(given))
     for name in FACTORIES:
         place = _place(getattr(connection, name))
         if place not in _DEFAULTS:

@@ -54,7 +54,7 @@ class Own:
     def manner(self) -> str | None:
         """How it is set, as JSON; None where that is as by default, or cannot be seen now."""
         connection = self._found()
-        return None if connection is None else manner_of(connection)
+        return None if connection is None else manner_of(connection, self._given)
 
     def look(self, writer: Writer) -> str | None:
         """What it sees now, as a row takes it; None where it cannot be asked. For a step that is not awaited."""

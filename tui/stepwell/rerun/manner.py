@@ -13,6 +13,11 @@ from psycopg import AsyncConnection, Connection
 
 from stepwell.recorder.manner import FACTORIES
 
+OVER = (
+    "run.connection was a {}: in a replay it is one of psycopg's, over which the agent may make its own, as the README"
+    " says of SQLAlchemy"
+)
+
 
 def set_alike(connection: Any, given: object, recorded: str | None, note: Callable[[str], None]) -> None:
     """Like `given`, where that is one of psycopg's, else as it was recorded.
@@ -23,6 +28,8 @@ def set_alike(connection: Any, given: object, recorded: str | None, note: Callab
         found = {name: getattr(given, name) for name in ("autocommit", *FACTORIES)}
     else:
         found = {} if recorded is None else json.loads(recorded)
+        if given is None and found.get("over"):
+            note(OVER.format(found["over"].replace(":", ".")))
     connection._autocommit = bool(found.get("autocommit"))
     for name in FACTORIES:
         factory = found.get(name)
