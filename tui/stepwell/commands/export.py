@@ -22,8 +22,8 @@ LARGE = 4_000_000
 """Bytes from which on a recording beside a test is compressed."""
 STDOUT = "-"
 NO_TABLES = (
-    "its agent was given a connection, and a file holds no tables: a replay of it ends where it uses run.connection;"
-    " wrap such reads in run.tool"
+    "its agent was given a connection, and a file holds no tables: a replay of it ends where the agent itself uses"
+    " run.connection; wrap such reads in run.tool"
 )
 HOLDS = "it holds prompts and tool outputs as recorded; redacted parts stay redacted"
 JSON_HELP = """\

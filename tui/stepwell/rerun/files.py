@@ -23,7 +23,7 @@ from stepwell.rerun.memory import record
 from stepwell.rerun.playing import Agent, Terms, play
 from stepwell.rerun.replaying import stop_of
 from stepwell.rerun.scripts import MAIN
-from stepwell.rerun.stops import Refused
+from stepwell.rerun.tableless import tableless
 
 ANEW: ContextVar[list[str] | None] = ContextVar("stepwell_record", default=None)
 """Set where recordings are to be made anew: what was recorded is added to it, in words."""
@@ -52,19 +52,12 @@ def replay_file(
         made = _record(place, load(place) if place.exists() else _nothing(place), agent, redact)
         anew.append(f"{place}: {_told(made)}")
         return Report(len(made.steps), len(made.steps) or None)
-    terms = Terms(instead=Instead(pure, stand_ins or {}), connection=_no_tables)
+    terms = Terms(instead=Instead(pure, stand_ins or {}), connection=tableless)
     report = play(load(place), agent, terms=terms)
     advice = f"If that is meant, record {place.name} anew: pytest --stepwell-record"
     if (stop := stop_of(report, advice)) is not None:
         raise stop
     return report
-
-
-def _no_tables() -> Any:
-    raise Refused(
-        "run.connection: a recording in a file holds no tables;"
-        " wrap reads in run.tool, or replay the run on its database: stepwell.replay"
-    )
 
 
 def _record(path: Path, old: RecordedRun, agent: Agent, redact: Redact | None) -> RecordedRun:
