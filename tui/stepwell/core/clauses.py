@@ -46,7 +46,7 @@ def table_places(found: Sequence[Token]) -> set[int]:
             elif token.value in _ENDS_FROM:
                 level.is_from = False
         elif token[:2] == (Kind.OTHER, "("):
-            is_query = found[at + 1 :] != [] and found[at + 1].value in QUERIES
+            is_query = at + 1 < len(found) and found[at + 1].value in QUERIES
             levels.append(_Level(is_query, is_from=at in result and not is_query))
         elif token[:2] == (Kind.OTHER, ")") and len(levels) > 1:
             levels.pop()

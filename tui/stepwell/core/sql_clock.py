@@ -134,7 +134,9 @@ def _key_word(found: Sequence[Token], at: int) -> tuple[int, int, str] | None:
         or before == ["%", "("]
     ):
         return None
-    digits = "".join(each.value for each in takewhile(lambda each: each.value.isdigit(), found[at + 2 :]))
+    digits = "".join(
+        each.value for each in takewhile(lambda each: each.value.isdigit(), found[at + 2 : at + 8])
+    )
     if digits and found[at + 1].value == "(":
         return at, at + 2 + len(digits), f"{type_}({digits})"
     return at, at, type_
