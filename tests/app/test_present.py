@@ -282,6 +282,14 @@ def test_a_state_that_is_no_object_or_not_there_is_said_to_be_so() -> None:
     assert shown(present.state_document(MISSING, {}, (), WIDTH)) == ["no state yet"]
 
 
+def test_of_a_change_of_state_either_side_gets_what_the_other_leaves() -> None:
+    long = "x" * 200
+    for old, new in ((MISSING, long), (long, MISSING), (long, long)):
+        (row, *_) = shown(present.state_document({}, {}, [Change(None, ("key",), old, new)], 49))
+        assert len(row) in (48, 49)
+        assert row.count("…") == 2 - (old, new).count(MISSING)
+
+
 def test_a_long_state_value_is_cut_and_in_full_when_asked() -> None:
     state = {"log": "x" * 100}
     (row,) = shown(present.state_document(state, {"log": 9}, (), WIDTH))

@@ -48,6 +48,14 @@ def test_an_agent_that_does_the_same_is_said_in_a_line(project: Project, capsys:
     assert third == "it printed 3 lines; --output shows them"
 
 
+def test_of_more_than_is_kept_no_number_of_lines_is_told(project: Project, capsys: Capture) -> None:
+    project.act("print('x\\n' * 600_000)")
+    assert replay(project, "agent:main") == 0
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "it printed more than 1.0 MB; --output shows the beginning"
+    ]
+
+
 def test_up_to_a_step_with_its_output(project: Project, capsys: Capture) -> None:
     assert replay(project, "agent:main", "--to", "50%", "--output") == 0
     lines = capsys.readouterr().out.splitlines()

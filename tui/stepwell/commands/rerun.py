@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from stepwell.app.present.figures import size
 from stepwell.app.present.leaving import stayed
 from stepwell.app.present.text import clean_lines
 from stepwell.commands import agents
@@ -23,6 +24,7 @@ from stepwell.core.rerun import Leave, Report, report_to_json
 from stepwell.core.rerun import Place as Line
 from stepwell.core.steps import RunHead
 from stepwell.errors import UsageError
+from stepwell.rerun.child.output import MOST, NOT_KEPT
 
 if TYPE_CHECKING:
     from stepwell.core.address import Target as Place
@@ -203,7 +205,10 @@ def _beside(report: Report, *, printed: bool) -> Iterator[str]:
     yield from (f"note: {note}" for note in report.notes)
     text = [*clean_lines(report.output.removesuffix("\n"))] if report.output else []
     if text and not printed:
-        yield f"it printed {len(text)} line{'s'[: len(text) != 1]}; --output shows them"
+        if report.output.endswith(NOT_KEPT):
+            yield f"it printed more than {size(MOST)}; --output shows the beginning"
+        else:
+            yield f"it printed {len(text)} line{'s'[: len(text) != 1]}; --output shows them"
     elif text:
         yield "OUTPUT"
         yield from text

@@ -18,6 +18,7 @@ from stepwell.app.present import (
 from stepwell.app.present.documents import wrapped
 from stepwell.app.rerun import Rerun, place_words, shortened
 from stepwell.app.view import View
+from stepwell.rerun.child.output import NOT_KEPT
 
 
 def placed(label: str, view: View, width: int) -> str:
@@ -43,7 +44,8 @@ def agent_pane(rerun: Rerun | None, width: int) -> tuple[str, Document]:
     if report is None:
         return "cannot be run", note(clean(rerun.error), width, Role.ERROR)
     to = "the end" if rerun.to is None else str(rerun.to)
-    printed = f"printed {size(len(report.output))}" if report.output else "printed nothing"
+    over = "over " if report.output.endswith(NOT_KEPT) else ""
+    printed = f"printed {over}{size(len(report.output))}" if report.output else "printed nothing"
     output = wrapped(report.output.removesuffix("\n"), width) if report.output else ()
     return f"{printed} up to {to}", Rows(chain(_about(rerun, width), output))
 

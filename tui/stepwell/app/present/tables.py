@@ -102,16 +102,25 @@ def _noted(line: Line, note: str, width: int) -> Line:
 def _change(change: Change, width: int, full: bool) -> Iterator[Row]:
     path = path_text(change.path)
     head = Span(clean_line(path.removeprefix("$."), max(1, width // 3)), Role.NEW)
-    old = (
-        Span("(not set)", Role.DIM) if change.old is MISSING else _cut(change.old, Role.REMOVED, full, width)
+    old = Span("(not set)", Role.DIM) if change.old is MISSING else Span(dumps(change.old), Role.REMOVED)
+    new = Span("(gone)", Role.DIM) if change.new is MISSING else Span(dumps(change.new), Role.ADDED)
+    room = width - cells(head.text) - len("   -> ")
+    sides = (
+        _cut(old, room - _length(new, width), room, full),
+        _cut(new, room - _length(old, width), room, full),
     )
-    new = Span("(gone)", Role.DIM) if change.new is MISSING else _cut(change.new, Role.ADDED, full, width)
-    yield from wrap_line((head, Span("  "), old, Span(" -> "), new), width)
+    yield from wrap_line((head, Span("  "), sides[0], Span(" -> "), sides[1]), width)
 
 
-def _cut(value: object, role: Role, full: bool, width: int) -> Span:
-    text = dumps(value)
-    return Span(clean(text) if full and len(text) < 4000 else clean_line(text, max(4, width // 4)), role)
+def _length(side: Span, most: int) -> int:
+    return cells(clean_line(side.text[:most]))
+
+
+def _cut(side: Span, left: int, room: int, full: bool) -> Span:
+    """What the other side leaves, or half of the row."""
+    text = side.text
+    is_whole = full and len(text) < 4000
+    return Span(clean(text) if is_whole else clean_line(text, max(4, left, room // 2)), side.role)
 
 
 def changes_document(changed: Sequence[Change], width: int) -> Document:

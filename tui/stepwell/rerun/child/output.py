@@ -8,6 +8,8 @@ from stepwell.rerun.child.setup import MARK
 
 MOST = 1_000_000
 """Bytes of one replay that are kept."""
+NOT_KEPT = "bytes more were printed, and are not kept)\n"
+"""How the text ends where there were more."""
 
 
 class Output:
@@ -51,7 +53,7 @@ class Output:
         text = b"".join(self._kept).decode(errors="replace")
         more = self._count - MOST
         self._kept, self._count = [], 0
-        return text if more <= 0 else f"{text}\n({more:,} bytes more were printed, and are not kept)\n"
+        return text if more <= 0 else f"{text}\n({more:,} {NOT_KEPT}"
 
     def close(self) -> None:
         os.close(self._file)
