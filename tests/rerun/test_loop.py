@@ -139,3 +139,34 @@ def test_a_loop_that_was_made_before_the_replay_lives_by_its_clock() -> None:
                 assert early.run_until_complete(for_long()) >= 3600 * 1_000_000
     finally:
         asyncio.set_event_loop_policy(before)
+
+
+def test_a_time_out_comes_out_in_a_loop_that_knows_no_clock_of_a_replay(
+    record: Callable[[Any], RecordedRun],
+) -> None:
+    async def main(run: Run) -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(run.tool(asyncio.sleep, 60), 0.01)
+        run.tool(search, "late")
+
+    def agent(run: Run) -> None:
+        with closing(asyncio.SelectorEventLoop()) as other:
+            other.run_until_complete(main(run))
+
+    assert play(record(agent), agent).same
+
+
+def test_a_thread_of_a_pool_that_has_ended_is_not_waited_for_though_another_has_its_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    over = threading.Event()
+    other = threading.Thread(target=over.wait, daemon=True)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+    (ended,) = pool._threads
+    other.start()
+    monkeypatch.setattr(ended, "_ident", other.ident)
+    with loop.installed(Clock(0, lambda: False), lambda: None):
+        asyncio.run(asyncio.sleep(3600))
+    over.set()
+    other.join()

@@ -95,7 +95,8 @@ class Answering:
         await self._clock.until(finished)
         if isinstance(found.error, asyncio.CancelledError) and finished is not None:
             took = finished - (microseconds(step.started) or finished)
-            await self._clock.until(max(finished, asked + took) + round(CANCEL_SECONDS * 1_000_000))
+            if not await self._clock.until(max(finished, asked + took) + round(CANCEL_SECONDS * 1_000_000)):
+                await asyncio.sleep(took / 1_000_000 + CANCEL_SECONDS)
 
     def give(self, step: RecordedStep, found: Outcome) -> Any:
         """What the step gave, at its end. Raises what it raised, and Stop."""

@@ -119,18 +119,19 @@ class Clock:
         while self.now < until and (left := deadline - _MONOTONIC()) > 0 and not self._over:
             _SLEEP(min(left, SLICE))
 
-    async def until(self, when: int | None) -> None:
-        """Wait until it is that late, in an event loop that lives by this clock; another does not wait."""
+    async def until(self, when: int | None) -> bool:
+        """Wait until it is that late, in an event loop that lives by this clock; False in another, which does not."""
         loop = self._loop()
         if loop is None or self.live or when is None or when <= self.now:
             await asyncio.sleep(0)
-            return
+            return loop is not None or self.live
         over = asyncio.Event()
         timer = loop.exactly((when - self.now) / 1e6, over.set)
         try:
             await over.wait()
         finally:
             timer.cancel()
+        return True
 
     def _loop(self) -> ReplayLoop | None:
         """The loop that runs here, if it lives by this clock."""

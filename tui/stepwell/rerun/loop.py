@@ -88,7 +88,9 @@ class _Selector(selectors.BaseSelector):
             return True
         frames = sys._current_frames()
         for thread, queue in list(pools._threads_queues.items()):
-            frame = frames.get(thread.ident or 0)
+            frame = (
+                frames.get(thread.ident or 0) if thread.is_alive() else None
+            )  # another may have its number now
             if frame is not None and (frame.f_code is not _IDLE or not queue.empty()):
                 return True
         return False
