@@ -25,7 +25,10 @@ _SHORTEST = 3
 
 def here() -> dict[str, str]:
     """What is found here and is another elsewhere, with the words that ask for it; the longest first."""
-    found = {value: f'os.environ["{name}"]' for name, value in os.environ.items()}
+    words = (
+        (name, value) for name, value in os.environ.items() if not value.isdigit()
+    )  # as of COLUMNS, by chance
+    found = {value: f'os.environ["{name}"]' for name, value in words}
     found |= {sys.executable: "sys.executable", os.path.expanduser("~"): "the home folder"}
     found |= {socket.gethostname(): "socket.gethostname()", str(os.getpid()): "os.getpid()"}
     with suppress(OSError):  # it may be gone
