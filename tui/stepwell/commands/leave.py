@@ -1,6 +1,8 @@
 """Asking before an agent goes on for real, and saying where it went."""
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 
 from stepwell.app.present.leaving import warning
@@ -11,11 +13,18 @@ from stepwell.core.steps import RunHead
 
 def may_go_on(leave: Leave, *, asked: bool) -> bool:
     """Say what that means, and ask on the terminal whether it may, unless whoever started it has said so."""
-    print(*warning(leave), sep="\n", file=sys.stderr, flush=True)
+    for text in warning(leave):
+        print(_wrapped(text), file=sys.stderr, flush=True)
     if not asked:
         return True
     print("go on? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _wrapped(text: str) -> str:
+    """By words, for a terminal, which would break within them."""
+    columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else len(text)
+    return textwrap.fill(text, max(20, columns), break_long_words=False, break_on_hyphens=False)
 
 
 def went(report: Report, branch: RunHead) -> Iterator[str]:

@@ -255,7 +255,7 @@ class Visit:
             if was_closed or self._process != os.getpid():
                 return
             if held is None:
-                self._look_from_outside()
+                _look_from_outside(self._database, self._dialogue, self._omissions)
                 return
             if self._is_in_use():
                 self._dialogue.note("the agent's database was still in use by another thread in the end")
@@ -270,22 +270,6 @@ class Visit:
                 self._dialogue.note(f"the agent's database could not be asked in the end: {said(problem)}")
             finally:
                 held.close()
-
-    def _look_from_outside(self) -> None:
-        """An agent that has not asked for its database at all may have left out what it wrote there."""
-        dialogue = self._dialogue
-        if dialogue.stop is not None or dialogue.live or not dialogue.asked:
-            return
-        try:
-            with closing(connect(self._database.target, read_only=True)) as raw:
-                glance(raw, self._look_on)
-        except (DatabaseError, psycopg.Error) as problem:
-            why = said(problem) if isinstance(problem, psycopg.Error) else str(problem)
-            dialogue.note(f"whether the agent left out what was written then could not be looked at: {why}")
-
-    def _look_on(self, connection: psycopg.Connection[Any]) -> None:
-        if are_watched(connection):
-            self._omissions.say(connection, Pasts(connection, self._dialogue.run.head.run_id))
 
     def _break_off(self, held: Held) -> None:
         """What a thread waits on is not to be freed, or it reads from whatever is opened next."""
@@ -329,3 +313,20 @@ class Visit:
                 self._dialogue.note(
                     f"{name} is not watched, and was read as it is today: stepwell watch {name}"
                 )
+
+
+def _look_from_outside(database: Database, dialogue: Dialogue, omissions: Omissions) -> None:
+    """An agent that has not asked for its database at all may have left out what it wrote there."""
+    if dialogue.stop is not None or dialogue.live or not dialogue.asked:
+        return
+
+    def look(connection: psycopg.Connection[Any]) -> None:
+        if are_watched(connection):
+            omissions.say(connection, Pasts(connection, dialogue.run.head.run_id))
+
+    try:
+        with closing(connect(database.target, read_only=True)) as raw:
+            glance(raw, look)
+    except (DatabaseError, psycopg.Error) as problem:
+        why = said(problem) if isinstance(problem, psycopg.Error) else str(problem)
+        dialogue.note(f"whether the agent left out what was written then could not be looked at: {why}")

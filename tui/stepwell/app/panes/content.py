@@ -16,7 +16,6 @@ from stepwell.app.present import (
     Row,
     Rows,
     Span,
-    also,
     arguments_document,
     changes_document,
     clean,
@@ -164,9 +163,8 @@ def _prompt(view: View, world: World, given: object, label: str, width: int) -> 
         label += f", prompt {previous.number} too large to compare"
     kept = _kept(given, world.payload, previous)
     label += f", {count(len(messages) - kept)} new of {count(len(messages))}" if kept else ""
-    said = conversation(messages, kept, width, folded=not view.whole)
-    settings = also({name: held for name, held in settings_of(given).items() if name != "model"}, width)
-    return Content(label, Rows(chain(rows(said), settings), said.start_line))
+    settings = {name: held for name, held in settings_of(given).items() if name != "model"}
+    return Content(label, conversation(messages, kept, width, folded=not view.whole, besides=settings))
 
 
 def _diff(given: object, previous: Payload | None, label: str, width: int) -> Content:

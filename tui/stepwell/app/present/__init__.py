@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from stepwell.app.present.blocks import Blocks
 from stepwell.app.present.chat import prompt_messages, reply_messages
-from stepwell.app.present.conversation import also, call_rows, conversation
+from stepwell.app.present.conversation import call_rows, conversation
 from stepwell.app.present.documents import Document, Row, Rows, lines, note, plain_text, raw, rows
 from stepwell.app.present.figures import age, clock, count, duration, size
 from stepwell.app.present.json_rows import inline, json_rows, list_rows
@@ -34,7 +34,6 @@ __all__ = [
     "Rows",
     "Span",
     "age",
-    "also",
     "arguments_document",
     "call_rows",
     "cells",

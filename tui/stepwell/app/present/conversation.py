@@ -1,6 +1,7 @@
 """A prompt as the conversation that it is: the new messages first in view, the earlier ones one line."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from stepwell.app.present.chat import Attachment, Call, Message, Odd, Part, Result, Text, message
 from stepwell.app.present.code import text_rows
@@ -13,6 +14,7 @@ from stepwell.app.present.values import dumps, loads
 
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
 _NAME_CELLS = 60
+NOTHING: Mapping[str, object] = {}
 _BLOCK = 400
 """Characters from which on an argument stands below its call."""
 _PARSED = 200_000
@@ -20,13 +22,19 @@ _PARSED = 200_000
 
 
 def conversation(
-    messages: Sequence[object], first_new: int, width: int, folded: bool = True, *, as_text: bool = False
+    messages: Sequence[object],
+    first_new: int,
+    width: int,
+    folded: bool = True,
+    *,
+    as_text: bool = False,
+    besides: Mapping[str, object] = NOTHING,
 ) -> Document:
     """Recorded chat messages with a heading each; those from index `first_new` on are the new ones.
 
     `start_line` is the heading of the first new one. Folded, one line above it says how many there were
     before; unfolded, they are laid out in full. `as_text`: what a tool gave is not laid out as JSON though it may be.
-    Messages of any shape are taken.
+    Messages of any shape are taken. What was given `besides` them, such as tools, stands below the last one.
     """
     first_new = min(max(first_new, 0), len(messages))
     earlier: list[Row] = []
@@ -36,7 +44,8 @@ def conversation(
     elif first_new:
         earlier = list(_messages(messages, 0, first_new, width, as_text=as_text))
     start = len(earlier) if first_new < len(messages) else 0
-    return Rows(_chain(earlier, messages, first_new, width, as_text), start)
+    said = _chain(earlier, messages, first_new, width, as_text)
+    return Rows(chain(said, _also(besides, width)), start)
 
 
 def _chain(
@@ -89,10 +98,10 @@ def _message(
     yield from wrap_line(tuple(heading), width)
     for part in parts:
         yield from _part(part, names, width, 1, as_data=said.role == "tool", as_text=as_text)
-    yield from also(said.others, width, 1)
+    yield from _also(said.others, width, 1)
 
 
-def also(others: Mapping[str, object], width: int, indent: int = 0) -> Iterator[Row]:
+def _also(others: Mapping[str, object], width: int, indent: int = 0) -> Iterator[Row]:
     """What stands beside what was said, as JSON."""
     if others:
         yield indented(indent, Span("also", Role.DIM))
