@@ -233,7 +233,10 @@ class Opening:
 
     def __getattr__(self, name: str) -> object:
         """Raises AttributeError, which for what a run has says that there is none yet."""
-        begun = hasattr(Run, name) and ": it is not begun; use `with recorder.run(…) as run`, or recorder.start(…)"
+        begun = (
+            hasattr(Run, name)
+            and ": it is not begun; use `with recorder.run(…) as run`, or recorder.start(…)"
+        )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{begun or ''}")
 
     def open(self) -> Run:

@@ -73,9 +73,28 @@ _ITEMS = {"function_call", "function_call_output", "reasoning", "custom_tool_cal
 
 _KNOWN = frozenset(
     {
-        *("role", "type", "content", "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call"),
+        *(
+            "role",
+            "type",
+            "content",
+            "reasoning_content",
+            "reasoning",
+            "refusal",
+            "tool_calls",
+            "function_call",
+        ),
         *("name", "tool_call_id"),
-        *("id", "object", "model", "status", "index", "phase", "usage", "usage_metadata", "response_metadata"),
+        *(
+            "id",
+            "object",
+            "model",
+            "status",
+            "index",
+            "phase",
+            "usage",
+            "usage_metadata",
+            "response_metadata",
+        ),
         *("stop_reason", "stop_sequence", "finish_reason"),
     }
 )
