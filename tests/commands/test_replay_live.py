@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -11,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.app.present.leaving import warning
+from stepwell.commands.leave import may_go_on
 from stepwell.core.recorded import RecordedRun
+from stepwell.core.rerun import Leave
 from stepwell.replay.recorded import load
 from stepwell.store.connect import resolve
 from tests.commands.cases import stepwell
@@ -164,3 +168,17 @@ def test_it_does_not_go_with_a_step(project: Project, capsys: Capture) -> None:
     words = ["replay", f"{project.run_id.hex}:3", "--agent", "agent:main", "--live", "--yes"]
     assert stepwell(project.dsn, *words) == 2
     assert "it does not go with a step" in capsys.readouterr().err
+
+
+def test_in_a_terminal_what_is_said_before_breaks_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys, "stderr", screen := Screen())
+    leave = Leave(6, (("gpt-5-mini", 24), ("search_orders", 23)), connection=True)
+    assert may_go_on(leave, asked=False)
+    lines = screen.getvalue().splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines) == " ".join(warning(leave))

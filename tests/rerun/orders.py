@@ -42,9 +42,14 @@ DELETE FROM notes;
 
 def make(dsn: str) -> None:
     """The tables, of which orders and notes are watched."""
+    make_watched(dsn, MAKE, "orders", "notes")
+
+
+def make_watched(dsn: str, text: str, *tables: str) -> None:
+    """Run a text, and watch tables that it makes."""
     with psycopg.connect(dsn, autocommit=True) as owner:
-        owner.execute(MAKE)
-        for table in ("orders", "notes"):
+        owner.execute(text)
+        for table in tables:
             watch(owner, table)
 
 

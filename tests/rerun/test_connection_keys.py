@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import psycopg
 import pytest
 from psycopg.types.enum import EnumInfo, register_enum
 
 from stepwell import Run
 from stepwell.core.divergence import Kind
-from stepwell.store.watching import watch
-from tests.rerun.orders import again, assert_same, do, make, record, tell
+from tests.rerun.orders import again, assert_same, do, make, make_watched, record, tell
 
 MADE = """
 CREATE TYPE kind AS ENUM ('low', 'high');
@@ -21,9 +19,7 @@ CREATE VIEW lately AS SELECT * FROM events;
 @pytest.fixture(scope="module")
 def dsn(runs_dsn: str) -> str:
     make(runs_dsn)
-    do(runs_dsn, MADE)
-    with psycopg.connect(runs_dsn, autocommit=True) as owner:
-        watch(owner, "events")
+    make_watched(runs_dsn, MADE, "events")
     return runs_dsn
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import psycopg
 import pytest
 from sqlalchemy import create_engine, inspect
 from sqlalchemy.pool import StaticPool
 
 from stepwell import Run
-from stepwell.store.watching import watch
-from tests.rerun.orders import again, assert_same, do, make, record, tell
+from tests.rerun.orders import again, assert_same, make, make_watched, record, tell
 
 MADE = """
 CREATE TYPE kind AS ENUM ('low', 'high');
@@ -22,9 +20,7 @@ CREATE TABLE lines (number int PRIMARY KEY, about int REFERENCES orders, kind ki
 @pytest.fixture(scope="module")
 def dsn(runs_dsn: str) -> str:
     make(runs_dsn)
-    do(runs_dsn, MADE)
-    with psycopg.connect(runs_dsn, autocommit=True) as owner:
-        watch(owner, "lines")
+    make_watched(runs_dsn, MADE, "lines")
     return runs_dsn
 
 

@@ -19,8 +19,7 @@ from stepwell.rerun.database import Database
 from stepwell.rerun.executing import Instead
 from stepwell.rerun.playing import Terms, play
 from stepwell.store.connect import resolve
-from stepwell.store.watching import watch
-from tests.rerun.orders import again, do, make, tell
+from tests.rerun.orders import again, do, make, make_watched, tell
 
 Agent = Callable[[Run], object]
 UPDATE = "UPDATE orders SET status = 'refunded' WHERE id = 7"
@@ -48,10 +47,7 @@ def dsn(runs_dsn: str) -> str:
 @pytest.fixture(scope="module")
 def more(dsn: str) -> None:
     """More tables, which only the last of these tests watch: each costs every replay an overlay."""
-    do(dsn, MORE)
-    with psycopg.connect(dsn, autocommit=True) as owner:
-        for table in ("parcels", "lines", "stock", "moves"):
-            watch(owner, table)
+    make_watched(dsn, MORE, "parcels", "lines", "stock", "moves")
 
 
 @pytest.fixture(scope="module")

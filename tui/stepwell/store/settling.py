@@ -197,17 +197,23 @@ def _foresee(connection: Connection[Any], overlay: Overlay, column: Column, inst
         return
     connection.execute(
         sql.SQL(
-            "INSERT INTO {coming} SELECT e.position, e.{kept} FROM {log} AS e"
-            " WHERE e.backend = {backend} AND e.dead IS FALSE AND NOT ({seen}) ORDER BY e.position LIMIT {most}"
+            "INSERT INTO {coming} SELECT e.position, e.{kept} FROM {later} ORDER BY e.position LIMIT {most}"
         ).format(
             **parts,
             kept=_kept_as(overlay, column),
-            log=sql.Identifier(LOG, f"t{overlay.standing.id}"),
-            backend=sql.Literal(instant.backend),
-            seen=visible(instant),
+            later=_written_later(overlay, instant),
             most=sql.Literal(FORESEEN),
         ),
         prepare=False,
+    )
+
+
+def _written_later(overlay: Overlay, instant: Instant) -> sql.Composed:
+    """The rows `e` of the log that the agent's connection wrote after an instant, as part of a query."""
+    return sql.SQL("{log} AS e WHERE e.backend = {backend} AND e.dead IS FALSE AND NOT ({seen})").format(
+        log=sql.Identifier(LOG, f"t{overlay.standing.id}"),
+        backend=sql.Literal(instant.backend),
+        seen=visible(instant),
     )
 
 
@@ -226,18 +232,14 @@ def _made_last(overlay: Overlay, column: Column, instant: Instant) -> sql.Compos
 
 
 def _made_next(overlay: Overlay, column: Column, instant: Instant) -> sql.Composed | None:
-    standing = overlay.standing
     if instant.backend is None:
         return None
     return sql.SQL(
-        "(SELECT e.{kept} FROM {log} AS e WHERE e.backend = {backend} AND e.dead IS FALSE AND NOT ({seen})"
-        " AND NOT EXISTS (SELECT FROM {rows} AS o WHERE o.{name} = e.{kept})"
+        "(SELECT e.{kept} FROM {later} AND NOT EXISTS (SELECT FROM {rows} AS o WHERE o.{name} = e.{kept})"
         " ORDER BY e.position LIMIT 1)"
     ).format(
         kept=_kept_as(overlay, column),
-        log=sql.Identifier(LOG, f"t{standing.id}"),
-        backend=sql.Literal(instant.backend),
+        later=_written_later(overlay, instant),
         rows=overlay.rows,
         name=sql.Identifier(column.name),
-        seen=visible(instant),
     )
