@@ -55,7 +55,9 @@ def test_it_says_what_is_stale_and_prints_the_id_of_the_branch(filled: str, caps
         2,
     )
     assert stepwell(filled, "runs") == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines() if "chairs" in line] == ["branch"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines() if "chairs" in line] == [
+        "branch"
+    ]
     assert stepwell(filled, "show", f"{branch}:2:$.output[0].item") == 0
     assert capsys.readouterr().out == "a chair\n"
     assert stepwell(filled, "steps", branch, "--json") == 0
