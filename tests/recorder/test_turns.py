@@ -1,8 +1,11 @@
 """A caller that commits by itself may be interrupted anywhere: nothing is lost, doubled, or left waiting."""
 
 import contextlib
+import gc
+import io
 import random
 import signal
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -12,8 +15,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from stepwell import Recorder, Run
+from stepwell import Recorder, Run, current_run
 from stepwell.recorder import writer
+from stepwell.recorder.context import _current
 from stepwell.recorder.trail import Trail
 from stepwell.recorder.turns import Turn
 from tests.recorder.test_failures import hold, in_threads
@@ -141,6 +145,34 @@ def test_a_caller_alone_needs_no_other_thread(recorder: Recorder) -> None:
     assert names() <= before
 
 
+def entered(_: FrameType, event: str, called: Any) -> None:
+    """Raises at the one moment when a step is entered and its call has not yet begun, like a signal's handler."""
+    if event == "c_return" and called == _current.set:
+        sys.setprofile(None)
+        raise TimeoutError("too slow")
+
+
+@pytest.mark.parametrize("way", ["tool", "stream", "close", "manager"])
+def test_an_interrupt_while_a_step_is_entered_leaves_nothing_inside_of_it(
+    run: Run, steps: Any, way: str
+) -> None:
+    stream = run.tool(lambda: iter("ab"))
+    manager = run.llm(lambda: contextlib.closing(io.StringIO()))
+    ways: dict[str, Any] = {
+        "tool": lambda: run.tool(len, "a"),
+        "stream": lambda: next(stream),
+        "close": stream.close,  # type: ignore[attr-defined]  # what is recorded can be closed
+        "manager": manager.__enter__,
+    }
+    sys.setprofile(entered)
+    with pytest.raises(TimeoutError):
+        ways[way]()
+    assert current_run() is None
+    assert [row["error"]["type"] for row in steps(run.run_id) if row["error"]] == ["TimeoutError"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # in a thread being started
+@pytest.mark.filterwarnings("ignore:.*was deleted while still open:ResourceWarning")  # a connection just made
 def test_interruptions_at_any_point_leave_no_gap_and_nobody_waiting(
     run: Run, steps: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +200,7 @@ def test_interruptions_at_any_point_leave_no_gap_and_nobody_waiting(
         for n in range(20):
             with contextlib.suppress(TimeoutError):
                 run.agent("interrupted").tool(str, n)
+            assert current_run() is None
         over.set()  # one that comes now begins no other
         signal.setitimer(signal.ITIMER_REAL, 0)
     others.join()
@@ -178,3 +211,5 @@ def test_interruptions_at_any_point_leave_no_gap_and_nobody_waiting(
     assert sorted(finished) == list(range(1, len(finished) + 1))
     given = [(row["agent"], str(row["given"])) for row in rows]
     assert len(set(given)) == len(given)
+    assert {row["parent_step"] for row in rows} == {None}
+    gc.collect()  # what an interrupt left behind is this test's

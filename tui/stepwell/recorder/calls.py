@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from stepwell.core.forms import ASYNC_MANAGER, ASYNC_STREAM, AWAITABLE, MANAGER, STREAM, form
 from stepwell.core.steps import LLM_CALL
 from stepwell.recorder.async_streams import RecordedAsyncManager, RecordedAsyncStream
-from stepwell.recorder.context import leave
+from stepwell.recorder.context import current_frame, leave, restore
 from stepwell.recorder.describe import Shape, arguments, model_of, shape_of, undecorated
 from stepwell.recorder.step import Step
 from stepwell.recorder.streams import RecordedManager, RecordedStream
@@ -38,14 +38,15 @@ def call(
     if shape.is_async or (shape.wraps_async and in_loop()):
         return _call_async(step, fn, args, kwargs)
     step.begin()
-    token = step.enter()
+    outer = current_frame()
     try:
+        step.enter()
         result = fn(*args, **kwargs)
     except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
-        leave(token)
+        restore(outer)
         step.fail(error)
         raise
-    leave(token)
+    restore(outer)
     return _hand_out(step, result)
 
 

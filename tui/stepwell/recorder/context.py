@@ -39,6 +39,14 @@ def current_frame() -> Frame | None:
     return _current.get()
 
 
+restore = _current.set
+"""`restore(frame)`: be there again, after `enter` in this very call, even one whose token an interrupt has lost.
+
+A function in C, so that no signal handler comes between it and the `except` that begins with it: a handler that
+raises, as those of timeouts do, would leave whatever runs next inside a step that is over.
+"""
+
+
 def parent_in(run_id: UUID) -> int | None:
     """The step of this run that the code is inside of, if any; a step of another run is no parent."""
     frame = _current.get()

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from stepwell.core.streamed import CLOSED, DONE
-from stepwell.recorder.context import leave
+from stepwell.recorder.context import current_frame, restore
 from stepwell.recorder.tape import Tape
 
 
@@ -46,30 +46,32 @@ class Tap(Iterator[Any]):
     def close(self) -> None:
         """Close what can be closed, then commit what came so far."""
         close = getattr(self._source, "close", None)
-        token = self._tape.step.enter()
+        outer = current_frame()
         try:
+            self._tape.step.enter()
             if close is not None:
                 close()
         except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
+            restore(outer)
             self._tape.fail(error)
             raise
-        finally:
-            leave(token)
+        restore(outer)
         self._tape.end(CLOSED)
 
     def _pass(self, advance: Any, *given: Any) -> Any:
-        token = self._tape.step.enter()
+        outer = current_frame()
         try:
+            self._tape.step.enter()
             chunk = advance(*given)
         except StopIteration as stop:
-            leave(token)
+            restore(outer)
             self._tape.end(DONE, stop.value)
             raise
         except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
-            leave(token)
+            restore(outer)
             self._tape.fail(error)
             raise
-        leave(token)
+        restore(outer)
         self._tape.add(chunk)
         return chunk
 
@@ -125,14 +127,15 @@ class RecordedManager(Proxy):
     __slots__ = ()
 
     def __enter__(self) -> Any:
-        token = self._tape.step.enter()
+        outer = current_frame()
         try:
+            self._tape.step.enter()
             entered = self._inner.__enter__()
         except BaseException as error:  # whatever stops the call is its outcome: recorded, raised unchanged
+            restore(outer)
             self._tape.fail(error)
             raise
-        finally:
-            leave(token)
+        restore(outer)
         return RecordedStream(entered, self._tape) if hasattr(type(entered), "__next__") else entered
 
     def __exit__(
