@@ -132,7 +132,7 @@ def test_it_follows_the_size_of_the_window(terminal: Callable[..., Terminal], re
         lambda screen: screen[38:39] != [] and screen[38].startswith("5/52 10%"), "36 L gpt-5-mini"
     )
     debugger.resize(40, 10)
-    debugger.wait_for(lambda screen: len(screen) == 10 and "5 T search_orders" in "".join(screen))
+    debugger.wait_for(lambda screen: len(screen) == 10 and screen[1].startswith("[OUTPUT] 12.4 KB"))
     debugger.resize(80, 24)
     debugger.wait_for(lambda screen: screen[:9] == small[:9] and screen[22] == small[22])
 
