@@ -146,7 +146,7 @@ def test_a_caller_alone_needs_no_other_thread(recorder: Recorder) -> None:
 
 
 def entered(_: FrameType, event: str, called: Any) -> None:
-    """Raises at the one moment when a step is entered and its call has not yet begun, like a signal's handler."""
+    """Raises once, when a step is entered and its call has not yet begun, as a signal's handler may."""
     if event == "c_return" and called == _current.set:
         sys.setprofile(None)
         raise TimeoutError("too slow")
@@ -165,14 +165,19 @@ def test_an_interrupt_while_a_step_is_entered_leaves_nothing_inside_of_it(
         "manager": manager.__enter__,
     }
     sys.setprofile(entered)
-    with pytest.raises(TimeoutError):
-        ways[way]()
+    try:
+        with pytest.raises(TimeoutError):
+            ways[way]()
+    finally:
+        sys.setprofile(None)
     assert current_run() is None
     assert [row["error"]["type"] for row in steps(run.run_id) if row["error"]] == ["TimeoutError"]
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # in a thread being started
-@pytest.mark.filterwarnings("ignore:.*was deleted while still open:ResourceWarning")  # a connection just made
+@pytest.mark.filterwarnings(  # what an interrupt ends there: the start of a thread, the making of a connection
+    "ignore:Exception ignored in thread started by:pytest.PytestUnraisableExceptionWarning",
+    "ignore:.*was deleted while still open:ResourceWarning",
+)
 def test_interruptions_at_any_point_leave_no_gap_and_nobody_waiting(
     run: Run, steps: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

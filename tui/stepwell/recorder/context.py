@@ -43,7 +43,8 @@ restore = _current.set
 """`restore(frame)`: be there again, after `enter` in this very call, even one whose token an interrupt has lost.
 
 A function in C, so that no signal handler comes between it and the `except` that begins with it: a handler that
-raises, as those of timeouts do, would leave whatever runs next inside a step that is over.
+raises, as those of timeouts do, would leave whatever runs next inside a step that is over. Not for coroutines:
+they may be closed in another context, which refuses a token but would take a frame.
 """
 
 
