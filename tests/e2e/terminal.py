@@ -13,12 +13,15 @@ import subprocess
 import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 PATIENCE = 60.0
 """Seconds that the slowest machine may take for anything."""
+STILL = 0.5
+"""Seconds without a change after which a screen counts as drawn."""
 CONFIG = """\
 set -g status off
 set -g remain-on-exit on
@@ -45,6 +48,19 @@ def is_running(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return True
+
+
+@dataclass(frozen=True)
+class Begins:
+    """A condition for `Terminal.wait_for`: the screen begins with these lines."""
+
+    lines: Sequence[str]
+
+    def __call__(self, screen: Sequence[str]) -> bool:
+        return screen[: len(self.lines)] == self.lines
+
+    def __repr__(self) -> str:
+        return "\n".join(["first of all", *(f"| {line}" for line in self.lines)])
 
 
 class Terminal:
@@ -115,13 +131,24 @@ class Terminal:
         wait_until(look, lambda: self._missing([text for text in wanted if not is_there(text)], screen))
         return screen
 
+    def wait_until_still(self, *wanted: str | Callable[[list[str]], bool]) -> list[str]:
+        """The screen as `wait_for` has it, once nothing was drawn for a while: what to compare others with.
+
+        Between the app and it other programs pass on a screen in parts, with pauses where the machine is busy.
+        """
+        while True:
+            screen = self.wait_for(*wanted)
+            time.sleep(STILL)
+            if self.screen() == screen:
+                return screen
+
     def wait_for_prompt(self) -> list[str]:
         """The screen, once a shell waits for a line."""
         return self.wait_for(lambda screen: "".join(screen).rstrip().endswith("$"))
 
     @staticmethod
     def _missing(wanted: Sequence[object], screen: Sequence[str]) -> str:
-        return "\n".join([f"not on the screen: {wanted!r}", *(f"| {line}" for line in screen)])
+        return "\n".join([f"not on the screen: {wanted!r}", "but:", *(f"| {line}" for line in screen)])
 
     def resize(self, columns: int, lines: int) -> None:
         self.tmux("resize-window", "-x", str(columns), "-y", str(lines))

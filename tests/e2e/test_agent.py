@@ -56,7 +56,7 @@ def test_the_fix_is_tried_while_the_debugger_is_open(at_desk: Terminal, tmp_path
     at_desk.line('stepwell --dsn "$DSN" de5c:7 --agent desk:main')
     at_desk.wait_for("AGENT diverged at 5")
     at_desk.type("o")
-    screen = at_desk.wait_for(r"\x1b[2J\x1b[31mnoise\x07", "[AGENT] printed")
+    screen = at_desk.wait_until_still(r"\x1b[2J\x1b[31mnoise\x07", "[AGENT] printed")
     assert screen[0].startswith("refund-desk de5c  OK")
     at_desk.type("D", "D")
     at_desk.wait_for("DIVERGED at 5", "- limit: 50", "+ limit: 20")
@@ -98,7 +98,7 @@ def test_an_output_is_edited_in_the_users_own_editor(at_desk: Terminal) -> None:
     at_desk.type("E")
     at_desk.wait_for("WHAT-IF de5c@5 unsaved", "9999", "stale from 6")
     at_desk.type("W")
-    screen = at_desk.wait_for("BRANCH of de5c@5", "9999")
+    screen = at_desk.wait_until_still("BRANCH of de5c@5", "9999")
     branch = re.findall(r"refund-desk (\w+)", screen[0])[0]
     at_desk.type("q")
     at_desk.wait_for_prompt()
@@ -132,5 +132,5 @@ def test_an_agent_that_cannot_be_is_told_before_the_terminal_is_taken(at_desk: T
     """One line and status 2."""
     for number, (words, says) in enumerate(REFUSED):
         at_desk.line(f'clear; stepwell --dsn "$DSN" de5c {words}; echo "{number}: status $?"')
-        screen = at_desk.wait_for(f"{number}: status 2")
+        screen = at_desk.wait_until_still(f"{number}: status 2")
         assert says in " ".join("".join(screen).split())

@@ -10,11 +10,11 @@ def test_a_query_its_rows_and_one_that_is_cancelled(shell: Terminal) -> None:
     shell.line('stepwell --dsn "$DSN" @failed:11')
     shell.wait_for("11/52 21% after")
     shell.type("s")
-    opened = shell.wait_for("[SQL]---", "Enter run")
+    opened = shell.wait_until_still("[SQL]---", "Enter run")
     assert opened[0].startswith("SQL at ")
     assert ":11 after" in opened[0]
     shell.line("select step_type, count(*) from agent_steps where step_number < 5 group by 1 order by 1")
-    shown = shell.wait_for("ROWS- 3 rows", "rolled back")
+    shown = shell.wait_until_still("ROWS- 3 rows", "rolled back")
     assert shown[shown.index("  step_type     count") + 2].split() == ["state_update", "5"]
     shell.type("Tab", "j", "Enter")
     shell.wait_for("[ROWS] row 2 of 3", "step_type  state_update", "count      5")

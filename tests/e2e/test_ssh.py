@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.conftest import STEPWELL, backends
 from tests.e2e.remote import Line, Sshd
-from tests.e2e.terminal import Terminal, is_running, wait_until
+from tests.e2e.terminal import Begins, Terminal, is_running, wait_until
 
 DELAY = 0.05
 """Seconds each way."""
@@ -58,9 +58,9 @@ def test_a_burst_of_keys_is_few_bytes_and_a_broken_line_leaves_nothing(
     remote: Remote, line: Line, sshd: Sshd, terminal: Callable[..., Terminal], recorded: str
 ) -> None:
     words = (*STEPWELL, "--dsn", recorded, "@failed")
-    here = terminal(*words).wait_for("1/52 2% after", LOOP)
+    here = terminal(*words).wait_until_still("1/52 2% after", LOOP)
     debugger = remote.run(line.port, *words)
-    debugger.wait_for(lambda screen: screen[:22] == here[:22] and screen[23] == here[23])
+    debugger.wait_for(Begins(here[:22]), here[23])
     before = line.came_back
     for number in (2, 3, 4):
         debugger.type("n")
@@ -88,13 +88,13 @@ def test_in_tmux_at_the_other_end_it_outlives_the_connection(
     first = remote.run(line.port, *tmux, "new-session", *STEPWELL, "--dsn", recorded, "@failed")
     first.wait_for("1/52 2% after")
     first.type("nnn")
-    seen = first.wait_for("4/52")
+    seen = first.wait_until_still("4/52")
     line.cut()
     wait_until(lambda: not sshd.sessions(), lambda: f"left behind: {sshd.sessions()}")
     wait_until(lambda: {state for _, state, _ in backends(recorded)} == {"idle"}, "it is not idle")
     with Line(sshd.port, DELAY) as other:
         again = remote.run(other.port, *tmux, "attach")
-        again.wait_for(lambda screen: screen == seen)
+        again.wait_for(Begins(seen))
         again.type("n")
         again.wait_for("5/52")
         again.type("q")

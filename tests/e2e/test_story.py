@@ -17,7 +17,9 @@ RUNS = (
 
 def test_the_loop_of_the_demo_is_found_with_the_keyboard(shell: Terminal) -> None:
     shell.line('stepwell demo --dsn "$DSN"')
-    runs = shell.wait_for("loop  5-51 search_orders, same arguments, same result, 24 laps", "newest first")
+    runs = shell.wait_until_still(
+        "loop  5-51 search_orders, same arguments, same result, 24 laps", "newest first"
+    )
     assert runs[0].startswith("stepwell  5 runs")
     for line, wanted in zip(runs[1:7], RUNS, strict=True):
         assert re.fullmatch(wanted, line), line
@@ -25,7 +27,7 @@ def test_the_loop_of_the_demo_is_found_with_the_keyboard(shell: Terminal) -> Non
     short = runs[2].split()[3]
 
     shell.type("Enter")
-    opened = shell.wait_for("1/52 2% after")
+    opened = shell.wait_until_still("1/52 2% after")
     assert opened[0].startswith(f"refund-triage {short}  FAILED MaxTurns  loop 24 laps from 5")
     assert opened[1] == "#TSLTL" + "tl" * 22 + "t!"
 
@@ -52,7 +54,7 @@ def test_the_loop_of_the_demo_is_found_with_the_keyboard(shell: Terminal) -> Non
     shell.wait_for("26/52 50% after", "INPUT- gpt-5-mini, 2 new of 26", "tool search_orders call_12 new")
     shell.type("/")
     shell.line("8230")
-    found = shell.wait_for("5/52 10% after  hit 1 of 1, went round", "[OUTPUT] 12.4 KB")
+    found = shell.wait_until_still("5/52 10% after  hit 1 of 1, went round", "[OUTPUT] 12.4 KB")
     assert any('{"id": 8230' in line for line in found[9:16]), found
     shell.type("y")
     shell.wait_for(f"copied {len(short) + 2} characters: {short}:5")

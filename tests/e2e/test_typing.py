@@ -62,7 +62,7 @@ def test_keys_pressed_while_the_window_changes_its_size(
 ) -> None:
     rng = Random(7)
     debugger = terminal(*STEPWELL, "--dsn", recorded, "@failed:17")
-    before = debugger.wait_for("17/52 33% after")
+    before = debugger.wait_until_still("17/52 33% after")
     for _ in range(12):
         debugger.resize(rng.randint(20, 300), rng.randint(5, 100))
         debugger.type(rng.choice(["n", "p", "zn", "nz", "Tab", "dd", "?q", "Bq", "/a", ":", "G"]), "C-c")
