@@ -25,6 +25,7 @@ from stepwell.store.binaries import locate, within_reach
 from stepwell.store.cluster import Cluster
 
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
+PROCESS = "{process}"
 _numbers = count(1)
 _maintained: dict[str, "psycopg.Connection[TupleRow]"] = {}
 """What databases are made and dropped over, of each server."""
@@ -34,7 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--dsn",
         default=os.environ.get("STEPWELL_TEST_DSN"),
-        help="superuser conninfo of the Postgres to test on (STEPWELL_TEST_DSN); default: a temporary one",
+        help="superuser conninfo of the Postgres to test on (STEPWELL_TEST_DSN); default: a temporary one. "
+        f"Where {PROCESS} is in it (gw0, gw1, …), the suite runs in several processes, each with its own server",
     )
 
 
@@ -56,23 +58,30 @@ def pytest_unconfigure() -> None:
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """The whole suite runs in as many processes as there are processors, four at most, each with its own server.
 
-    Not on a server that is given: its roles would be taken from each other. Nor the long tests, which measure.
+    Not on one server that is given: its roles would be taken from each other. Nor the long tests, which measure.
     """
     option = config.option
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and option.markexpr == "not long"
-    alone = option.dsn or option.usepdb or hasattr(config, "workerinput")
+    one_server = option.dsn and PROCESS not in option.dsn
+    alone = one_server or option.usepdb or hasattr(config, "workerinput")
     if whole and not alone and config.pluginmanager.hasplugin("xdist") and option.numprocesses is None:
         option.numprocesses, option.dist = min(os.cpu_count() or 1, 4), "loadfile"
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    if dsn := config.getoption("--dsn"):
+    if dsn := given_dsn(config):
         return f"postgres: {_version_of(dsn)} (--dsn)"
     try:
         said = server_account().run([locate() / "postgres", "--version"]).stdout
         return f"postgres: {said.strip()} (temporary)"
     except (StepwellError, OSError) as error:
         return f"postgres: none: {error}"
+
+
+def given_dsn(config: pytest.Config) -> str | None:
+    """The conninfo of --dsn, for this process; None: a temporary server of its own."""
+    dsn: str | None = config.getoption("--dsn")
+    return dsn and dsn.replace(PROCESS, os.environ.get("PYTEST_XDIST_WORKER", "gw0"))
 
 
 def _version_of(dsn: str) -> str:
@@ -95,6 +104,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, short_fol
             "FORCE_COLOR",
             "COLUMNS",
             "LINES",
+            "PYTEST_ADDOPTS",
             "PYTHONUNBUFFERED",  # it would hide what is only written at the end
         }:
             monkeypatch.delenv(name)
@@ -156,7 +166,7 @@ def wheel_server(short_folder: Path) -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def server(request: pytest.FixtureRequest) -> Iterator[str]:
     """Conninfo of a superuser on the server under test, to its maintenance database."""
-    dsn: str | None = request.config.getoption("--dsn")
+    dsn = given_dsn(request.config)
     if dsn is None:
         cluster: Cluster = request.getfixturevalue("wheel_server")
         dsn = cluster.conninfo("postgres")
