@@ -1,4 +1,4 @@
-"""Time as it is recorded: the wall clock once, at the start, and monotonic time from there."""
+"""Time as it is recorded: of a step the wall clock once, at the start, and monotonic time from there."""
 
 import time
 

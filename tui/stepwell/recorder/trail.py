@@ -216,7 +216,8 @@ class Trail:
     def _ending(self, error: BaseException | None) -> EndRun:
         """The end of the run, still to be submitted."""
         self.ended = True
-        finished_at = self._started_at + clock.since(self._tick)
+        # Not before any of its steps, where the wall clock was put forward or the machine slept meanwhile.
+        finished_at = max(self._started_at + clock.since(self._tick), clock.now())
         status, problem = "ok", None
         if error is not None and is_failure(error):
             status, problem = "failed", failure(error, self.redact)

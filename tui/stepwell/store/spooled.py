@@ -89,6 +89,7 @@ class _Work:
         self.done.numbers = self._there(begins)
         if any(record.kind == RESUME for record in records) and len(self.done.numbers) < len(begins):
             self._run_once("reopen_run", {})
+        resumed = max((record.line for record in records if record.kind == RESUME), default=0)
         for record in records:
             self.line = record.line
             why = self.done.refused.get(record.line)
@@ -98,7 +99,7 @@ class _Work:
                 on_step()
             elif record.kind == FINISH and why is None:
                 self._finish(record.fields)
-            elif record.kind == END:
+            elif record.kind == END and record.line > resumed:
                 self._end(record.fields if why is None else _without_result(record.fields))
 
     def _open(self, records: Sequence[Record]) -> None:
@@ -170,7 +171,9 @@ class _Work:
 
     def _end(self, fields: Mapping[str, Any]) -> None:
         row = {**dict.fromkeys(Ended._fields), **fields}
-        self._run_once("end_spooled_run", {**row, "finished_at": writing.moment(fields["finished_at"])})
+        row |= {"finished_at": writing.moment(fields["finished_at"])}
+        row |= {"last": self._spooled.last, "own": list(self.done.numbers.values())}
+        self._run_once("end_spooled_run", row)
 
     def _number(self, number: int | None) -> int | None:
         """The number in the database of a step as the file calls it."""
