@@ -1,4 +1,4 @@
-# `make check` is what .ci/run runs (which tries twice what fails), in the virtual environment that is active (or in .venv).
+# `make check` is what .ci/run runs, in the virtual environment that is active (or in .venv).
 BIN := $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/,$(if $(wildcard .venv/bin/python),.venv/bin/,))
 CHECKS := lint types layers test test-long test-oldest readme
 
