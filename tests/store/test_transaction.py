@@ -12,6 +12,7 @@ from psycopg import IsolationLevel
 from psycopg.conninfo import make_conninfo
 
 from stepwell.errors import DatabaseError
+from stepwell.store import transaction
 from stepwell.store.connect import connect, resolve
 from stepwell.store.reader import Reader
 from stepwell.store.transaction import read_snapshot
@@ -226,6 +227,23 @@ def test_a_wait_for_a_snapshot_can_be_cancelled(dsn: str) -> None:
             reader.read(shown)
         writer.rollback()
         assert reader.read(shown)[1].notes == []
+
+
+@pytest.mark.parametrize("pace", [0.5, 20])
+def test_a_servers_clock_may_go_otherwise_than_ours_while_a_snapshot_is_waited_for(
+    dsn: str, monkeypatch: pytest.MonkeyPatch, pace: float
+) -> None:
+    """A server's limits end when its wall clock says so, which may be put forward."""
+    monkeypatch.setattr(transaction, "_monotonic", lambda: time.monotonic() * pace)
+    with reading(dsn) as reader, psycopg.connect(dsn) as writer:
+        reader.read(shown)
+        writer.isolation_level = IsolationLevel.SERIALIZABLE
+        writer.execute("CREATE TABLE t ()")
+        assert reader.read(shown)[1].notes[0].startswith("no safe snapshot in 1000 ms")
+        threading.Timer(0.4, reader.cancel).start()
+        with pytest.raises(DatabaseError, match=r"^cancelled$"):
+            reader.read(shown)
+        writer.rollback()
 
 
 def test_whoever_is_waited_for_is_not_asked_for_where_the_wait_is_over(dsn: str) -> None:

@@ -11,7 +11,7 @@ import psycopg
 from stepwell.store.blockers import Look
 from stepwell.store.bounded import REPEATABLE_READ, SERIALIZABLE, begin
 from stepwell.store.session import UNKNOWN, Session
-from stepwell.store.trouble import again
+from stepwell.store.trouble import again, timed_out
 
 T = TypeVar("T")
 SAFE_WAIT_MS = 1000
@@ -131,8 +131,8 @@ class Transaction:
         begun = _monotonic()
         try:
             begin(self._connection, SERIALIZABLE, self._session, wait_ms=wait_ms, token=token)
-        except psycopg.errors.QueryCanceled:
-            if (_monotonic() - begun) * 1000 < wait_ms:  # by somebody, not by the clock
+        except psycopg.errors.QueryCanceled as problem:
+            if not timed_out(problem, late=(_monotonic() - begun) * 1000 >= wait_ms):
                 raise
         except psycopg.errors.FeatureNotSupported:
             # A pooler has led to a standby, which may be another server than the one that it told us of.

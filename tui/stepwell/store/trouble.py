@@ -78,6 +78,16 @@ def overran(problem: psycopg.Error) -> bool:
     return isinstance(problem, psycopg.errors.QueryCanceled) and "user request" not in said(problem)
 
 
+def timed_out(problem: psycopg.Error, *, late: bool) -> bool:
+    """Whether what was cancelled was so by its time limit, and not by somebody.
+
+    Where a server says it in another language than English, `late` decides: whether the limit has passed by our clock.
+    Its own may be put forward meanwhile.
+    """
+    words = said(problem)
+    return "statement timeout" in words or (late and "user request" not in words)
+
+
 def said(problem: psycopg.Error) -> str:
     """The first line of what Postgres said."""
     return (problem.diag.message_primary or str(problem).strip().partition("\n")[0]) or type(problem).__name__
