@@ -8,5 +8,5 @@ SET status = %(status)s, finished_at = %(finished_at)s, error = %(error)s::jsonb
 WHERE run_id = %(run_id)s
   AND (status, finished_at, error) IS DISTINCT FROM (%(status)s::text, %(finished_at)s::timestamptz, %(error)s::jsonb)
   AND NOT EXISTS (SELECT FROM agent_steps s WHERE s.run_id = r.run_id AND s.started_at > %(finished_at)s
-                    AND s.step_number > %(last)s AND s.step_number <> ALL (%(own)s::int8[]))
+                    AND s.step_number > %(last)s AND s.step_number NOT IN (SELECT unnest(%(own)s::int8[])))
 RETURNING run_id

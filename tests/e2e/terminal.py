@@ -136,11 +136,15 @@ class Terminal:
 
         Between the app and it other programs pass on a screen in parts, with pauses where the machine is busy.
         """
-        while True:
-            screen = self.wait_for(*wanted)
+        screen: list[str] = []
+
+        def is_still() -> bool:
+            screen[:] = self.wait_for(*wanted)
             time.sleep(STILL)
-            if self.screen() == screen:
-                return screen
+            return self.screen() == screen
+
+        wait_until(is_still, lambda: self._missing(["an end of drawing"], screen))
+        return screen
 
     def wait_for_prompt(self) -> list[str]:
         """The screen, once a shell waits for a line."""

@@ -23,8 +23,8 @@ def begin(number: int, at: int) -> Line:
     return "begin", fields
 
 
-def end(at: int, status: str = "ok") -> Line:
-    return "end", {"status": status, "finished_at": at}
+def end(at: int, status: str = "ok", result: str | None = None) -> Line:
+    return "end", {"status": status, "finished_at": at, "result": result}
 
 
 @pytest.fixture
@@ -71,18 +71,26 @@ def test_one_that_others_have_taken_up_since_goes_on(
     assert run_row(run.run_id)["status"] == "running"
 
 
+@pytest.mark.parametrize(("steps", "more"), [([begin(1, 6)], [begin(2, 8)]), ([begin(1, 6)], []), ([], [])])
 def test_one_that_ended_in_the_file_and_was_taken_up_there_again_has_not_ended(
-    import_file: Import, run_row: Any
+    import_file: Import, run_row: Any, steps: list[Line], more: list[Line]
 ) -> None:
-    """Whoever took it up died with it."""
+    """Whoever took it up died with it. What it had returned is still there, as it is in a database."""
+
+    def became() -> tuple[object, object]:
+        row = run_row(run_id)
+        return row["status"], row["result"]
+
     run_id = UUID(int=8)
-    lines: list[Line] = [("open", {"started_at": 5}), begin(1, 6), end(7), ("resume", {}), begin(2, 8)]
+    lines: list[Line] = [("open", {"started_at": 5}), *steps, end(7, result="1"), ("resume", {}), *more]
     import_file(run_id, 0, lines)
-    assert run_row(run_id)["status"] == "running"
+    assert became() == ("running", 1)
     assert "already" in import_file(run_id, 0, lines)
-    assert run_row(run_id)["status"] == "running"
+    assert became() == ("running", 1)
     import_file(run_id, 0, [*lines, end(9, "failed")])
-    assert run_row(run_id)["status"] == "failed"
+    assert became() == ("failed", 1)
+    assert "already" in import_file(run_id, 0, [*lines, end(9, "failed")])
+    assert became() == ("failed", 1)
 
 
 def test_no_run_has_ended_before_its_last_step(

@@ -61,10 +61,8 @@ def refuse(*_: object) -> None:
 
 def is_lost_in(frame: FrameType) -> bool:
     """Whether the interpreter drops what is raised there: it collects garbage, whatever else was being done."""
-    called_back = {
-        call.__code__ for call in gc.callbacks if isinstance(call, FunctionType)
-    }  # hypothesis leaves one
     code = frame.f_code
+    called_back = {call.__code__ for call in gc.callbacks if isinstance(call, FunctionType)}  # by hypothesis
     return code in called_back or code.co_name == "__del__" or code.co_filename in CALLED_BACK
 
 

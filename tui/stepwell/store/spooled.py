@@ -87,9 +87,9 @@ class _Work:
         self._open(records)
         begins = [record for record in records if record.kind == BEGIN]
         self.done.numbers = self._there(begins)
-        if any(record.kind == RESUME for record in records) and len(self.done.numbers) < len(begins):
-            self._run_once("reopen_run", {})
         resumed = max((record.line for record in records if record.kind == RESUME), default=0)
+        # Of what is there already, no end is written again that was taken back by a later line.
+        anew = self.done.changed or len(self.done.numbers) < len(begins)
         for record in records:
             self.line = record.line
             why = self.done.refused.get(record.line)
@@ -99,7 +99,9 @@ class _Work:
                 on_step()
             elif record.kind == FINISH and why is None:
                 self._finish(record.fields)
-            elif record.kind == END and record.line > resumed:
+            elif record.kind == RESUME and anew:
+                self._run_once("reopen_run", {})
+            elif record.kind == END and (anew or record.line > resumed):
                 self._end(record.fields if why is None else _without_result(record.fields))
 
     def _open(self, records: Sequence[Record]) -> None:

@@ -84,8 +84,7 @@ def timed_out(problem: psycopg.Error, *, late: bool) -> bool:
     Where a server says it in another language than English, `late` decides: whether the limit has passed by our clock.
     Its own may be put forward meanwhile.
     """
-    words = said(problem)
-    return "statement timeout" in words or (late and "user request" not in words)
+    return "statement timeout" in said(problem) or (late and overran(problem))
 
 
 def said(problem: psycopg.Error) -> str:
